@@ -201,7 +201,7 @@ def main(arguments):
     except OSError as error:
         sys.exit(f"read.py: cannot read {files[0]}: {error.strerror}")
     if not is_session(data):
-        sys.exit(f"read.py: {files[0]} is no session of haft")
+        sys.exit(f"read.py: {files[0]} is not a session of haft")
     branch, compaction = branch_of(read_entries(data))
     wanted = interventions_of(branch) if "--interventions" in options else messages_of(branch, compaction)
     for one in wanted:

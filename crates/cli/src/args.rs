@@ -171,11 +171,19 @@ pub(crate) struct ModelArgs {
     /// Set the thinking level, or the nearest supported one
     #[arg(
         long,
-        alias = "reasoning",
         value_name = "LEVEL",
         value_parser = PossibleValuesParser::new(ThinkingLevel::NAMES).try_map(|name| name.parse::<ThinkingLevel>()),
     )]
     pub(crate) thinking: Option<ThinkingLevel>,
+    /// Set the thinking level; the former name of --thinking
+    #[arg(
+        long,
+        hide = true,
+        value_name = "LEVEL",
+        conflicts_with = "thinking",
+        value_parser = PossibleValuesParser::new(ThinkingLevel::NAMES).try_map(|name| name.parse::<ThinkingLevel>()),
+    )]
+    pub(crate) reasoning: Option<ThinkingLevel>,
     /// Fall back to these models in order; comma-separated
     ///
     /// haft asks them while the first model is at its rate limit or down, or rejects the key.
@@ -248,7 +256,7 @@ impl ModelArgs {
             provider: self.provider.clone(),
             model: self.model.clone(),
             base_url: self.base_url.clone(),
-            thinking: self.thinking,
+            thinking: self.thinking.or(self.reasoning),
             fallback: self.fallback.clone(),
             max_steps: agent.max_steps,
             context_files: agent.no_context_files.then_some(false),
@@ -259,7 +267,11 @@ impl ModelArgs {
             },
             ..ConfigFile::default()
         };
-        ConfigLayer::new(LayerSource::Flags, values)
+        let layer = ConfigLayer::new(LayerSource::Flags, values);
+        match self.reasoning {
+            Some(_) => layer.with_former_flag("thinking", "--reasoning"),
+            None => layer,
+        }
     }
 }
 

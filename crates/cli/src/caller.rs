@@ -23,7 +23,7 @@ pub(crate) fn require_person(action: &str) -> anyhow::Result<()> {
 
 /// Returns the text of a command that changes trust, approvals, extensions or keys; `None` for other commands.
 /// Sessions are data of the agent, not its configuration.
-pub(crate) fn person_only(command: &CliCommand) -> Option<&'static str> {
+pub(crate) fn find_person_only_action(command: &CliCommand) -> Option<&'static str> {
     match command {
         CliCommand::Ext(args) => match args.command {
             ExtCommand::Install { .. } => Some("`haft ext install`"),
@@ -65,10 +65,10 @@ mod tests {
 
     fn action_of(line: &str) -> Option<&'static str> {
         let words = std::iter::once("haft").chain(line.split_whitespace());
-        Cli::try_parse_from(words).unwrap().command.as_ref().and_then(person_only)
+        Cli::try_parse_from(words).unwrap().command.as_ref().and_then(find_person_only_action)
     }
 
-    /// Every command is listed in [`person_only`], which has no arm for unknown commands.
+    /// Every command is listed in [`find_person_only_action`], which has no arm for unknown commands.
     #[test]
     fn changes_need_a_person() {
         let changes = [

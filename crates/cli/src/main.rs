@@ -54,7 +54,7 @@ fn main() -> ExitCode {
 }
 
 fn run_command(cli: Cli) -> anyhow::Result<Exit> {
-    if let Some(action) = cli.command.as_ref().and_then(caller::person_only) {
+    if let Some(action) = cli.command.as_ref().and_then(caller::find_person_only_action) {
         caller::require_person(action)?;
     }
     match cli.command {

@@ -126,7 +126,7 @@ fn tool_sandbox(
         ToolSandboxLevel::ReadOnly => Vec::new(),
         ToolSandboxLevel::Workspace => {
             let mut write = paths("tools.write", &settings.write, cwd, user_home.as_deref())?;
-            // A home directory is no workspace: its files make code run and contain secrets.
+            // A home directory is not a workspace: programs run code from its files, and some contain secrets.
             if !user_home.as_ref().is_some_and(|user_home| user_home.starts_with(cwd)) {
                 write.extend([cwd.to_owned()].into_iter().chain(git_directories(cwd)));
             }
@@ -177,8 +177,8 @@ fn paths(
     parsed.collect::<anyhow::Result<_>>().with_context(|| format!("{}: {key}", set.origin))
 }
 
-/// Returns the paths of a writable directory that stay read-only. `.git` itself does so if it is a file, which names
-/// the directory of the repository.
+/// Returns the paths below a writable directory that stay read-only. `.git` is one of them if it is a file, which
+/// names the directory of the repository.
 fn protected_paths(root: &Path) -> impl Iterator<Item = PathBuf> {
     let git = root.join(".git");
     let git_file = git.is_file().then_some(git);

@@ -197,7 +197,7 @@ impl ConfigFiles {
         let grant: BTreeMap<_, _> = names.map(|name| (name.clone(), granted(name))).collect();
         let may_add = |name: &str| grant.get(name).is_some_and(GrantSettings::project_may_add);
         let in_files = self.user.renamed.iter().chain(&self.project.renamed).cloned();
-        let renamed = layers.iter().flat_map(ConfigLayer::renamed_variables).chain(in_files).collect();
+        let renamed = layers.iter().flat_map(ConfigLayer::former_names).chain(in_files).collect();
         Config {
             settings,
             compaction: CompactionSettings::from_layers(&layers, "", |file| Some(&file.compaction)),

@@ -58,8 +58,8 @@ pub trait Tool: Send + Sync {
     /// Returns name, description and schema. The result must not change during the life of the tool.
     fn spec(&self) -> Arc<ToolSpec>;
 
-    /// Returns the canonical form of arguments that match the schema: one spelling of all that the tool reads from
-    /// them, and nothing else. Hooks see this form, a person approves it, and [`execute`](Self::execute) receives it.
+    /// Returns the canonical form of arguments that match the schema: each value that the tool reads, in one spelling,
+    /// and no other values. Hooks see this form, a person approves it, and [`execute`](Self::execute) receives it.
     /// It matches the schema, and is its own canonical form. The agent calls this method before the first hook, and
     /// again after each rewrite. The default keeps the arguments. A tool that wraps another must pass this call on.
     ///
@@ -80,7 +80,7 @@ pub trait Tool: Send + Sync {
     }
 }
 
-/// Canonical arguments, and the places that the paths in them mean.
+/// Canonical arguments, and the files that the paths in them lead to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CanonicalArgs {
     /// The arguments.
@@ -217,8 +217,8 @@ pub struct ToolContext {
     pub cancel: CancellationToken,
     /// The request that a person approved for this call.
     pub approved: Option<ApprovalRequest>,
-    /// The places that the paths of this call meant when the hooks saw it. The tool rejects the call if a path leads to
-    /// another place at the time of the execution. Empty if no hooks were asked.
+    /// The files that the paths of this call led to when the hooks saw it. The tool rejects the call if a path leads to
+    /// another file at the time of the execution. Empty if the agent has no hooks.
     pub resolved_paths: Arc<[ResolvedPath]>,
     progress: Arc<dyn Fn(String) + Send + Sync>,
 }

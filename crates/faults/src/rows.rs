@@ -21,7 +21,7 @@ use content::{registration, results, terminal};
 pub(crate) use files::{RACER, WRITER, run_racer, write_once};
 pub(crate) use gates::call_steps;
 use gates::{chains, failures, passing};
-use life::{crashes, ends, reloads, starts};
+use life::{crashes, host_end, reloads, starts};
 use pressure::{floods, pipes, resources};
 use protocol::{frames, hello, lines};
 pub(crate) use services::{ASKER, run_asker};
@@ -37,7 +37,7 @@ const GROUPS: &[&[FaultRow]] = &[
     resources::ROWS,
     crashes::ROWS,
     reloads::ROWS,
-    ends::ROWS,
+    host_end::ROWS,
     starts::ROWS,
     registration::ROWS,
     terminal::ROWS,

@@ -2,7 +2,7 @@
 
 #![expect(
     clippy::result_large_err,
-    reason = "the wire library's error type is large, and failing is no hot path"
+    reason = "the wire library's error type is large, and a failure is not a hot path"
 )]
 
 mod answer_meter;

@@ -21,7 +21,7 @@ pub fn delay(failed: u32, jitter: f64, asked: Option<Duration>, timeouts: &Timeo
     full.mul_f64(0.5 + jitter.clamp(0.0, 1.0) / 2.0)
 }
 
-/// Parses a `retry-after` header: seconds, or an HTTP date relative to `now`. A date in the past is no delay.
+/// Parses a `retry-after` header: seconds, or an HTTP date relative to `now`. A date in the past means no delay.
 pub fn retry_after(value: &str, now: SystemTime) -> Option<Duration> {
     let value = value.trim();
     if let Ok(seconds) = value.parse::<f64>() {

@@ -56,7 +56,7 @@ impl CleanLine {
 
     /// Makes a line from a sanitized part: cut out between two graphemes, or joined from such parts.
     pub(crate) fn from_clean_part(clean: &str) -> Self {
-        debug_assert!(!clean.contains(char::is_control) || cfg!(not(test)), "{clean:?} is no clean line");
+        debug_assert!(!clean.contains(char::is_control) || cfg!(not(test)), "{clean:?} is not a clean line");
         Self(Cow::Owned(clean.to_owned()))
     }
 
@@ -96,7 +96,7 @@ impl CleanLine {
 /// Text of haft's own. It is `'static`, so it cannot come from outside.
 impl From<&'static str> for CleanLine {
     fn from(own: &'static str) -> Self {
-        debug_assert!(!own.contains(char::is_control), "{own:?} is no clean line");
+        debug_assert!(!own.contains(char::is_control), "{own:?} is not a clean line");
         Self(Cow::Borrowed(own))
     }
 }

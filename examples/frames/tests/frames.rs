@@ -24,7 +24,7 @@ fn said(frame: &haft_protocol::ext::ExtensionFrame) -> String {
 }
 
 #[test]
-fn opening_lines() {
+fn extension_sends_hello_registrations_and_ready() {
     assert_snapshot!(opening().iter().map(said).collect::<String>(), @r#"
     extension {"type":"hello","name":"words","version":"1.0.0","capabilities":["tools"]}
     extension {"type":"register_tool","name":"count_words","description":"Counts the words of its arguments."}

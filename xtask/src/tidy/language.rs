@@ -59,17 +59,19 @@ enum LanguageMeasure {
     RepeatedType,
     OneWordType,
     OneWordFunction,
+    OneWordTest,
     ReplacedWord,
     ErrorMessage,
 }
 
 impl LanguageMeasure {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::BannedOpening,
         Self::LongSentence,
         Self::RepeatedType,
         Self::OneWordType,
         Self::OneWordFunction,
+        Self::OneWordTest,
         Self::ReplacedWord,
         Self::ErrorMessage,
     ];
@@ -81,6 +83,7 @@ impl LanguageMeasure {
             Self::RepeatedType => "repeated-type",
             Self::OneWordType => "one-word-type",
             Self::OneWordFunction => "one-word-function",
+            Self::OneWordTest => "one-word-test",
             Self::ReplacedWord => "replaced-word",
             Self::ErrorMessage => "error-message",
         }
@@ -93,6 +96,7 @@ impl LanguageMeasure {
             Self::RepeatedType => "types whose name another type of the crate has",
             Self::OneWordType => "type names of one word",
             Self::OneWordFunction => "uncommon function names of one word",
+            Self::OneWordTest => "tests whose name of one word states no behavior",
             Self::ReplacedWord => "words that a standard term replaced",
             Self::ErrorMessage => "messages of error types without a subject, or with a replaced word",
         }
@@ -203,9 +207,11 @@ fn collect_offenses(files: &[RepoFile]) -> LanguageOffenses {
     let mut offenses = LanguageOffenses { other_terms: other_terms(files), ..LanguageOffenses::default() };
     let mut types = BTreeMap::<(&str, String), Vec<String>>::new();
     for file in files {
-        if let Some(name) = crate_of(&file.path).filter(|_| is_product(&file.path)) {
+        if file.path.ends_with(".rs") {
             // What does not parse is a finding of the check of the structure.
             let Ok(source) = SourceNames::read(&file.text) else { continue };
+            record_tests(&mut offenses, &file.path, &source);
+            let Some(name) = crate_of(&file.path).filter(|_| is_product(&file.path)) else { continue };
             record_source(&mut offenses, &file.path, &source);
             for (line, ident) in source.types {
                 types.entry((name, ident)).or_default().push(format!("{}:{line}", file.path));
@@ -229,7 +235,7 @@ fn collect_offenses(files: &[RepoFile]) -> LanguageOffenses {
 fn record_source(offenses: &mut LanguageOffenses, path: &str, source: &SourceNames) {
     for (line, summary) in &source.summaries {
         let place = format!("{path}:{line}");
-        let opening = summary.split([' ', ',']).next().unwrap_or_default();
+        let opening = summary.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
         let is_banned = BANNED_OPENINGS.contains(&opening);
         offenses.record(LanguageMeasure::BannedOpening, is_banned.then(|| format!("{place}: {summary}")));
         record_sentence(offenses, &place, summary);
@@ -242,6 +248,13 @@ fn record_source(offenses: &mut LanguageOffenses, path: &str, source: &SourceNam
     for (line, ident) in &source.functions {
         let is_odd = !ident.contains('_') && !KNOWN_VERBS.split(' ').any(|known| known == ident);
         offenses.record(LanguageMeasure::OneWordFunction, is_odd.then(|| format!("{path}:{line}: {ident}")));
+    }
+}
+
+fn record_tests(offenses: &mut LanguageOffenses, path: &str, source: &SourceNames) {
+    for (line, ident) in &source.tests {
+        let is_one_word = !ident.contains('_');
+        offenses.record(LanguageMeasure::OneWordTest, is_one_word.then(|| format!("{path}:{line}: {ident}")));
     }
 }
 
@@ -342,10 +355,36 @@ mod tests {
     }
 
     #[test]
+    fn counts_summaries_in_macro_calls() {
+        let long = "word ".repeat(31);
+        check_offenses(
+            "crates/a/src/b.rs",
+            &format!(
+                "//! A.\n\nkeys! {{\n    /// What it is\n    /// for.\n    a {{\n        /// {long}\n        b: 1,\n        #[doc = \"Whether.\"]\n        c: 2,\n    }}\n}}\n"
+            ),
+            &[
+                (LanguageMeasure::BannedOpening, "crates/a/src/b.rs:4: What it is for."),
+                (LanguageMeasure::BannedOpening, "crates/a/src/b.rs:9: Whether."),
+                (LanguageMeasure::LongSentence, &format!("crates/a/src/b.rs:7: 31 words: {}", long.trim())),
+            ],
+        );
+        check_offenses("crates/a/src/b.rs", "//! A.\n#[cfg(test)]\nkeys! {\n/// What.\na: 1 }\n", &[]);
+    }
+
+    #[test]
     fn ignores_tests_and_trait_implementations() {
         let text = "//! A.\n#[cfg(test)]\nmod tests { /** What */ struct Row; fn heard() {} }\nimpl T for () { fn heard() {} }";
         check_offenses("crates/a/src/b.rs", text, &[]);
         check_offenses("crates/a/tests/it/b.rs", "/// What it is.\nstruct Row;", &[]);
+    }
+
+    #[test]
+    fn counts_tests_with_names_of_one_word() {
+        let text = "#[tokio::test(start_paused = true)]\nasync fn yes() {}\n#[test]\nfn denied_call_returns_reason() {}\nfn no() {}\n";
+        let expect = |offense| [(LanguageMeasure::OneWordTest, offense)];
+        check_offenses("crates/a/tests/it/b.rs", text, &expect("crates/a/tests/it/b.rs:2: yes"));
+        let text = format!("//! A.\n#[cfg(test)]\nmod tests {{\n{text}}}\n");
+        check_offenses("crates/a/src/b.rs", &text, &expect("crates/a/src/b.rs:5: yes"));
     }
 
     #[test]
@@ -393,7 +432,7 @@ mod tests {
         let source = file("crates/a/src/b.rs", "//! What it is.\n");
         let with = |count: &str| {
             let text = format!(
-                "# Counts\nbanned-opening {count}\nlong-sentence 0\nrepeated-type 0\none-word-type 0\none-word-function 0\nreplaced-word 0\nerror-message 0\n"
+                "# Counts\nbanned-opening {count}\nlong-sentence 0\nrepeated-type 0\none-word-type 0\none-word-function 0\none-word-test 0\nreplaced-word 0\nerror-message 0\n"
             );
             check(&[file("crates/a/src/b.rs", &source.text), file(COUNTS, &text)])
         };

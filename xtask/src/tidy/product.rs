@@ -14,6 +14,7 @@ fn item_attributes(item: &Item) -> &[Attribute] {
         Item::Enum(item) => &item.attrs,
         Item::Fn(item) => &item.attrs,
         Item::Impl(item) => &item.attrs,
+        Item::Macro(item) => &item.attrs,
         Item::Mod(item) => &item.attrs,
         Item::Static(item) => &item.attrs,
         Item::Struct(item) => &item.attrs,

@@ -23,7 +23,7 @@ pub(super) fn unlock(store: &ExtensionStore, row: &InstalledExtension, yes: bool
     let known = ExtensionName::new(row.name.as_str());
     if yes || confirm_at_terminal(&format!("give these texts of the tools of {name} to the model?"))? {
         if !approve_tools(&store.approved, &known, entry)? {
-            return Err(InstallError::Meanwhile { name: known }.into());
+            return Err(InstallError::ConcurrentChange { name: known }.into());
         }
         note(&format!("the tools of {name} are available again, with these texts"));
     } else {

@@ -322,8 +322,7 @@ impl RunningAgent {
     fn check_blocked(&self) -> anyhow::Result<()> {
         match self.host.blocked_reason() {
             None => Ok(()),
-            Some(why) => Exit::RequiredExtension
-                .fail(format!("no tool may run: {why}; run `haft doctor` for the next step")),
+            Some(why) => Exit::RequiredExtension.fail(blocked_text(&why)),
         }
     }
 
@@ -377,6 +376,12 @@ impl RunningAgent {
         self.agent.set_tools(set)?;
         Ok(())
     }
+}
+
+/// Returns the error text for blocked tools: the reason and the next step, unless the reason names a command.
+fn blocked_text(why: &str) -> String {
+    let next = if why.contains("`haft ") { "" } else { "; run `haft doctor` for the next step" };
+    format!("no tool may run: {why}{next}")
 }
 
 #[cfg(not(test))]

@@ -93,6 +93,16 @@ fn names_invalid_path_of_tools() {
 }
 
 #[test]
+fn names_replacement_of_former_flag_once() {
+    let world = world("", "");
+    let ended = world.haft(&["-p", "--provider", "scripted", "--reasoning", "low", "hi"]);
+    let expect = "haft: the flag `--reasoning` is now `--thinking`; the former name still works\n";
+    assert_eq!(ended.stderr.matches(expect).count(), 1, "{ended:?}");
+    let both = world.haft(&["--thinking", "low", "--reasoning", "low", "hi"]);
+    assert_eq!(both.code, 2, "{both:?}");
+}
+
+#[test]
 fn names_replacement_of_former_variable() {
     let world = world("", "");
     let mut command = world.command(&["config", "show", "--origin"]);

@@ -1,11 +1,11 @@
 //! `haft ext`: the life of an extension, with real processes.
 
 #[cfg(unix)]
-mod asking;
+mod confirmations;
 mod hooks;
 mod import;
 #[cfg(unix)]
-mod told;
+mod reports;
 mod versions;
 
 use std::io::{BufRead as _, BufReader, Write as _};

@@ -89,13 +89,32 @@ impl ConfigLayer {
         Ok(layer)
     }
 
-    /// Returns a sentence about each former name of a variable that set a key, with the present name.
-    pub(crate) fn renamed_variables(&self) -> impl Iterator<Item = String> {
+    /// Records that the former name of a flag set this key.
+    #[must_use]
+    pub fn with_former_flag(mut self, key: &'static str, former: &'static str) -> Self {
+        self.origins.insert(key, SettingOrigin::Flag(former));
+        self
+    }
+
+    /// Returns a sentence about each former name of a variable or flag that set a key, with the present name.
+    pub(crate) fn former_names(&self) -> impl Iterator<Item = String> {
         self.origins.iter().filter_map(|(path, origin)| {
-            let SettingOrigin::Env(used) = origin else { return None };
-            let present = all_keys().find(|key| key.path == *path)?.variables.first()?;
+            let key = all_keys().find(|key| key.path == *path)?;
+            // A key may also be set by the name of another key, as the provider is by `--model anthropic/…`.
+            let (what, used, present) = match origin {
+                SettingOrigin::Env(used) if key.variables.contains(used) => {
+                    ("variable", *used, *key.variables.first()?)
+                }
+                SettingOrigin::Flag(used) if all_keys().all(|other| other.flag != Some(*used)) => {
+                    ("flag", *used, key.flag?)
+                }
+                SettingOrigin::Env(_)
+                | SettingOrigin::Flag(_)
+                | SettingOrigin::Default
+                | SettingOrigin::File { .. } => return None,
+            };
             (used != present)
-                .then(|| format!("the variable `{used}` is now `{present}`; the former name still works"))
+                .then(|| format!("the {what} `{used}` is now `{present}`; the former name still works"))
         })
     }
 

@@ -89,7 +89,7 @@ async fn hard_links_share_the_queue() {
 /// Calls are served in the order in which they started, whatever name they use and however long the disk takes.
 #[cfg(unix)]
 #[tokio::test]
-async fn first_come_first_served_under_every_name() {
+async fn calls_are_served_in_order_under_every_name() {
     let dir = Scratch::new("order");
     let file = dir.path("n");
     fs::write(&file, "").unwrap();

@@ -249,10 +249,10 @@ async fn shortens_summary_request_that_is_too_long() {
     assert!(lengths[0] > lengths[1] && lengths[1] > lengths[2], "{lengths:?}");
 }
 
-type Asked = Arc<Mutex<Vec<PendingCompaction>>>;
+type RecordedCompactions = Arc<Mutex<Vec<PendingCompaction>>>;
 
 /// Decides by a closure, and records its queries.
-struct Hook<F>(Asked, F);
+struct Hook<F>(RecordedCompactions, F);
 
 #[async_trait]
 impl<F: Fn(&PendingCompaction) -> CompactDecision + Send + Sync> BeforeCompact for Hook<F> {
@@ -263,7 +263,7 @@ impl<F: Fn(&PendingCompaction) -> CompactDecision + Send + Sync> BeforeCompact f
 }
 
 fn replaces(by: &'static str, first_kept: Option<EntryId>) -> impl BeforeCompact {
-    Hook(Asked::default(), move |_: &PendingCompaction| {
+    Hook(RecordedCompactions::default(), move |_: &PendingCompaction| {
         let (by, summary) = (by.to_owned(), format!("by {by}"));
         CompactDecision::Replace { by, summary, first_kept }
     })
@@ -271,7 +271,7 @@ fn replaces(by: &'static str, first_kept: Option<EntryId>) -> impl BeforeCompact
 
 #[tokio::test]
 async fn hook_replaces_summary_and_kept_part() {
-    let seen = Asked::default();
+    let seen = RecordedCompactions::default();
     let script = script(vec![]);
     let keeps_more = Hook(seen.clone(), |asked: &PendingCompaction| CompactDecision::Replace {
         by: "notes".into(),
@@ -304,7 +304,7 @@ async fn ignores_invalid_kept_part() {
 #[tokio::test]
 async fn any_refusal_counts_and_a_panic_is_ignored() {
     let refuses = || {
-        Hook(Asked::default(), |_: &PendingCompaction| CompactDecision::Cancel {
+        Hook(RecordedCompactions::default(), |_: &PendingCompaction| CompactDecision::Cancel {
             by: "archive".into(),
             reason: "not yet".into(),
         })
@@ -322,7 +322,7 @@ async fn any_refusal_counts_and_a_panic_is_ignored() {
     assert_eq!(compactions(&agent).len(), 0);
 
     let script = self::script(vec![says("notes")]);
-    let panics = Hook(Asked::default(), |_: &PendingCompaction| panic!("no"));
+    let panics = Hook(RecordedCompactions::default(), |_: &PendingCompaction| panic!("no"));
     let agent = self::agent(&script, old(1_000)).before_compact(panics).build().unwrap();
     assert_eq!(agent.compact(CancellationToken::new(), None).await.unwrap().summary, "notes");
 }
@@ -341,7 +341,7 @@ async fn manual_compaction_needs_content_and_an_idle_agent() {
     let slot: Arc<std::sync::OnceLock<Agent>> = Arc::default();
     let inside = slot.clone();
     let script = self::script(vec![says("ok")]);
-    let busy = Hook(Asked::default(), move |_: &PendingCompaction| {
+    let busy = Hook(RecordedCompactions::default(), move |_: &PendingCompaction| {
         let agent = inside.get().unwrap();
         assert_eq!(agent.steer("later").unwrap(), haft_core::QueueDelivery::Idle);
         let outcome = agent.prompt("go").finish().now_or_never().unwrap();

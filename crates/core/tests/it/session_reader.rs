@@ -179,7 +179,7 @@ fn other_reader_reports_unreadable_input() {
     let gone = format!("read.py: cannot read {name}: No such file or directory\n");
     assert_eq!(said(&[name]), (Some(1), String::new(), gone));
     std::fs::write(&path, "root:x:0:0\n{}\n").unwrap();
-    let none = format!("read.py: {name} is no session of haft\n");
+    let none = format!("read.py: {name} is not a session of haft\n");
     assert_eq!(said(&["--json", name]), (Some(1), String::new(), none));
 }
 

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::fake::{Answer, Script, answer, call, calls, line, run, says, tool, transcript};
 
 #[tokio::test]
-async fn one_tool_call_and_an_answer_in_the_documented_order() {
+async fn tool_call_and_answer_emit_events_in_the_documented_order() {
     let script = Script::new(vec![calls(vec![call("t1", "echo", r#"{"n":1}"#)]), says("done")]);
     let agent =
         script.agent().tool(tool("echo", |args| ToolOutput::text(format!("got {args}")))).build().unwrap();

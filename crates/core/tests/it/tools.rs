@@ -318,10 +318,10 @@ fn rejects_two_tools_of_one_name() {
 }
 
 /// Provides one tool after a delay.
-struct Late;
+struct LateToolSource;
 
 #[async_trait]
-impl HookSource for Late {
+impl HookSource for LateToolSource {
     fn hooks(&self) -> HookSet {
         HookSet::default()
     }
@@ -337,7 +337,7 @@ async fn waits_for_late_tool() {
     let said = || {
         let wanted =
             vec![call("t1", "late", r#"{"n":1}"#), call("t2", "late", "[]"), call("t3", "nope", "{}")];
-        Script::new(vec![calls(wanted), says("ok")]).agent().hook_source(Arc::new(Late))
+        Script::new(vec![calls(wanted), says("ok")]).agent().hook_source(Arc::new(LateToolSource))
     };
     let agent = said().build().unwrap();
     let (events, _) = run(&agent).await;

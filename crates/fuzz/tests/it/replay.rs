@@ -9,23 +9,31 @@ use xtask::seeds::{FuzzSeed, TARGETS};
 const FEWEST: usize = 10;
 
 macro_rules! replay {
-    ($($name:ident),*) => {
+    ($($test:ident: $target:ident,)*) => {
         $(
             #[test]
-            fn $name() {
-                check(stringify!($name), haft_fuzz::$name::check);
+            fn $test() {
+                check(stringify!($target), haft_fuzz::$target::check);
             }
         )*
 
         #[test]
         fn every_target_has_a_test() {
             let names: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
-            assert_eq!(names, [$(stringify!($name)),*]);
+            assert_eq!(names, [$(stringify!($target)),*]);
         }
     };
 }
 
-replay!(answer, chain, envelope, hooks, manifest, rpc, sanitizer);
+replay! {
+    answer_passes_its_seeds: answer,
+    chain_passes_its_seeds: chain,
+    envelope_passes_its_seeds: envelope,
+    hooks_passes_its_seeds: hooks,
+    manifest_passes_its_seeds: manifest,
+    rpc_passes_its_seeds: rpc,
+    sanitizer_passes_its_seeds: sanitizer,
+}
 
 /// Replays all seeds of a target and reports every one that fails.
 #[track_caller]

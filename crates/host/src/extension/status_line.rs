@@ -124,21 +124,21 @@ mod tests {
     use super::*;
 
     #[derive(Default)]
-    struct Told(Mutex<Vec<String>>);
+    struct StatusRecorder(Mutex<Vec<String>>);
 
-    impl Frontend for Told {
+    impl Frontend for StatusRecorder {
         fn set_status(&self, extension: &ExtensionName, key: &str, text: Option<&str>) {
             let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             told.push(format!("{extension} {key}: {}", text.unwrap_or("-")));
         }
     }
 
-    fn line() -> (Arc<StatusLine>, Arc<Told>) {
-        let told = Arc::new(Told::default());
+    fn line() -> (Arc<StatusLine>, Arc<StatusRecorder>) {
+        let told = Arc::new(StatusRecorder::default());
         (Arc::new(StatusLine::new(Arc::clone(&told) as _)), told)
     }
 
-    fn take(told: &Told) -> Vec<String> {
+    fn take(told: &StatusRecorder) -> Vec<String> {
         std::mem::take(&mut *told.0.lock().unwrap())
     }
 

@@ -1,13 +1,13 @@
 //! Whole conversations in virtual time, without a process. `→` is output of the host, `←` output of the
 //! extension, `=` an answer, `*` a call served for the extension, `!` a fault, `·` anything else.
 
-mod bench;
 mod calls;
 mod completions;
 mod floods;
 mod grants;
 mod hook;
 mod life;
+mod session_fixture;
 
 use std::time::Duration;
 
@@ -16,32 +16,32 @@ use haft_protocol::ext::{CallTool, HostFrame, InvokeCommand};
 use haft_protocol::limits::{MAX_LINE, MAX_RESULT_LINE};
 
 use super::*;
-use bench::Bench;
+use session_fixture::SessionFixture;
 
 #[test]
-fn a_whole_life() {
-    let mut bench = Bench::new();
-    bench.line(r#"{"type":"hello","name":"ext","version":"1.0.0"}"#);
-    bench.line(r#"{"type":"register_tool","name":"weather","schema":{"type":"object"}}"#);
-    bench.line(r#"{"type":"subscribe","events":["turn_start"],"intercept":["tool_call"]}"#);
-    bench.line(r#"{"type":"ready"}"#);
-    bench.pass(Duration::from_secs(1));
-    let guard = bench.guard("guard");
-    let tool = bench.tool("tool");
-    bench
+fn session_starts_answers_and_shuts_down() {
+    let mut fixture = SessionFixture::new();
+    fixture.line(r#"{"type":"hello","name":"ext","version":"1.0.0"}"#);
+    fixture.line(r#"{"type":"register_tool","name":"weather","schema":{"type":"object"}}"#);
+    fixture.line(r#"{"type":"subscribe","events":["turn_start"],"intercept":["tool_call"]}"#);
+    fixture.line(r#"{"type":"ready"}"#);
+    fixture.pass(Duration::from_secs(1));
+    let guard = fixture.guard("guard");
+    let tool = fixture.tool("tool");
+    fixture
         .line(&format!(r#"{{"type":"event_intercept_response","id":"{guard}","block":true,"reason":"no"}}"#));
-    bench.line(&format!(
+    fixture.line(&format!(
         r#"{{"type":"tool_result","id":"{tool}","content":[{{"type":"text","text":"fog"}}]}}"#
     ));
-    bench
+    fixture
         .session
-        .send_message(HostFrame::Event(haft_protocol::ext::LifecycleEvent::turn_start(2)), bench.now);
-    bench.session.shutdown(bench.now);
-    bench.settle();
-    bench.line(r#"{"type":"shutdown_ack"}"#);
-    bench.session.end("exited with status 0");
-    bench.settle();
-    insta::assert_snapshot!(bench.transcript, @r##"
+        .send_message(HostFrame::Event(haft_protocol::ext::LifecycleEvent::turn_start(2)), fixture.now);
+    fixture.session.shutdown(fixture.now);
+    fixture.settle();
+    fixture.line(r#"{"type":"shutdown_ack"}"#);
+    fixture.session.end("exited with status 0");
+    fixture.settle();
+    insta::assert_snapshot!(fixture.transcript, @r##"
     +0.000 ← {"type":"hello","name":"ext","version":"1.0.0"}
     +0.000 → {"type":"hello_ack","protocol_version":1,"zot_version":"0.1.0","provider":"scripted","model":"demo","cwd":"/work"}
     +0.000 · Starting
@@ -69,9 +69,9 @@ fn a_whole_life() {
 
 #[test]
 fn fails_without_hello() {
-    let mut bench = Bench::new();
-    bench.pass(Duration::from_secs(60));
-    insta::assert_snapshot!(bench.transcript, @r##"
+    let mut fixture = SessionFixture::new();
+    fixture.pass(Duration::from_secs(60));
+    insta::assert_snapshot!(fixture.transcript, @r##"
     +10.000 ! hello_timeout: sent no hello within 10 s
     +10.000 · Failed { code: HelloTimeout, message: "sent no hello within 10 s" }
     "##);
@@ -79,58 +79,58 @@ fn fails_without_hello() {
 
 #[test]
 fn silence_counts_as_ready() {
-    let mut bench = Bench::new();
-    bench.line(r#"{"type":"hello","name":"ext"}"#);
-    bench.pass(Duration::from_millis(200));
-    bench.line(r#"{"type":"register_command","name":"now"}"#);
-    bench.pass(Duration::from_millis(249));
-    assert_eq!(bench.session.state(), ExtensionState::Starting);
-    bench.pass(Duration::from_millis(1));
-    assert_eq!(bench.session.state(), ExtensionState::Ready);
+    let mut fixture = SessionFixture::new();
+    fixture.line(r#"{"type":"hello","name":"ext"}"#);
+    fixture.pass(Duration::from_millis(200));
+    fixture.line(r#"{"type":"register_command","name":"now"}"#);
+    fixture.pass(Duration::from_millis(249));
+    assert_eq!(fixture.session.state(), ExtensionState::Starting);
+    fixture.pass(Duration::from_millis(1));
+    assert_eq!(fixture.session.state(), ExtensionState::Ready);
 }
 
 #[test]
 fn silence_before_first_registration_is_not_ready() {
-    let mut bench = Bench::new();
-    bench.line(r#"{"type":"hello","name":"ext"}"#);
-    bench.pass(Duration::from_millis(600));
-    bench.line(r#"{"type":"notify","message":"reading the rules"}"#);
-    bench.pass(Duration::from_secs(9));
-    assert_eq!(bench.session.state(), ExtensionState::Starting);
-    bench.line(r#"{"type":"subscribe","intercept":["tool_call"]}"#);
-    bench.pass(Duration::from_millis(250));
-    assert_eq!(bench.session.state(), ExtensionState::Ready);
+    let mut fixture = SessionFixture::new();
+    fixture.line(r#"{"type":"hello","name":"ext"}"#);
+    fixture.pass(Duration::from_millis(600));
+    fixture.line(r#"{"type":"notify","message":"reading the rules"}"#);
+    fixture.pass(Duration::from_secs(9));
+    assert_eq!(fixture.session.state(), ExtensionState::Starting);
+    fixture.line(r#"{"type":"subscribe","intercept":["tool_call"]}"#);
+    fixture.pass(Duration::from_millis(250));
+    assert_eq!(fixture.session.state(), ExtensionState::Ready);
 
-    let mut bench = Bench::new();
-    bench.line(r#"{"type":"hello","name":"ext"}"#);
-    bench.pass(Duration::from_millis(9999));
-    assert_eq!(bench.session.state(), ExtensionState::Starting);
-    bench.pass(Duration::from_millis(1));
-    assert_eq!(bench.session.state(), ExtensionState::Ready);
+    let mut fixture = SessionFixture::new();
+    fixture.line(r#"{"type":"hello","name":"ext"}"#);
+    fixture.pass(Duration::from_millis(9999));
+    assert_eq!(fixture.session.state(), ExtensionState::Starting);
+    fixture.pass(Duration::from_millis(1));
+    assert_eq!(fixture.session.state(), ExtensionState::Ready);
 }
 
 #[test]
 fn busy_extension_is_ready_after_ten_seconds() {
-    let mut bench = Bench::new();
-    bench.line(r#"{"type":"hello","name":"ext"}"#);
+    let mut fixture = SessionFixture::new();
+    fixture.line(r#"{"type":"hello","name":"ext"}"#);
     for _ in 0..100 {
-        assert_eq!(bench.session.state(), ExtensionState::Starting);
-        bench.line(r#"{"type":"notify","message":"still here"}"#);
-        bench.pass(Duration::from_millis(100));
+        assert_eq!(fixture.session.state(), ExtensionState::Starting);
+        fixture.line(r#"{"type":"notify","message":"still here"}"#);
+        fixture.pass(Duration::from_millis(100));
     }
-    assert_eq!(bench.session.state(), ExtensionState::Ready);
-    assert_eq!(bench.faults(), Vec::<String>::new());
+    assert_eq!(fixture.session.state(), ExtensionState::Ready);
+    assert_eq!(fixture.faults(), Vec::<String>::new());
 }
 
 #[test]
 fn timeout_and_late_answer_are_one_failure() {
-    let mut bench = Bench::ready();
-    let id = bench.guard("guard");
-    bench.pass(Duration::from_millis(4999));
-    assert_eq!(bench.session.pending.len(), 1);
-    bench.pass(Duration::from_millis(1));
-    bench.line(&format!(r#"{{"type":"event_intercept_response","id":"{id}"}}"#));
-    insta::assert_snapshot!(bench.transcript, @r##"
+    let mut fixture = SessionFixture::ready();
+    let id = fixture.guard("guard");
+    fixture.pass(Duration::from_millis(4999));
+    assert_eq!(fixture.session.pending.len(), 1);
+    fixture.pass(Duration::from_millis(1));
+    fixture.line(&format!(r#"{{"type":"event_intercept_response","id":"{id}"}}"#));
+    insta::assert_snapshot!(fixture.transcript, @r##"
     +0.000 → {"type":"event_intercept","id":"r1","event":"tool_call","tool_id":"t1","tool_name":"bash","tool_args":{"command":"ls"}}
     +5.000 ! hook_timeout: guard was not answered within 5 s
     +5.000 = guard: did not answer within 5 s
@@ -141,11 +141,11 @@ fn timeout_and_late_answer_are_one_failure() {
 
 #[test]
 fn undeliverable_query_ends_extension() {
-    let mut bench = Bench::ready();
-    bench.tool("tool");
-    bench.guard("guard");
-    bench.pass_unread(Duration::from_secs(60));
-    insta::assert_snapshot!(bench.transcript, @r##"
+    let mut fixture = SessionFixture::ready();
+    fixture.tool("tool");
+    fixture.guard("guard");
+    fixture.pass_unread(Duration::from_secs(60));
+    insta::assert_snapshot!(fixture.transcript, @r##"
     +0.000 → {"type":"tool_call","id":"r1","name":"weather","args":{}}
     +0.000 → {"type":"event_intercept","id":"r2","event":"tool_call","tool_id":"t1","tool_name":"bash","tool_args":{"command":"ls"}}
     +5.000 = guard: does not read its input: guard could not be delivered within 5 s
@@ -157,14 +157,14 @@ fn undeliverable_query_ends_extension() {
 
 #[test]
 fn exit_fails_all_queries_immediately() {
-    let mut bench = Bench::ready();
-    bench.tool("tool");
-    bench.guard("guard");
-    bench.pass(Duration::from_millis(10));
-    bench.session.end("exited with status 3");
-    bench.settle();
-    bench.guard("after");
-    insta::assert_snapshot!(bench.transcript, @r##"
+    let mut fixture = SessionFixture::ready();
+    fixture.tool("tool");
+    fixture.guard("guard");
+    fixture.pass(Duration::from_millis(10));
+    fixture.session.end("exited with status 3");
+    fixture.settle();
+    fixture.guard("after");
+    insta::assert_snapshot!(fixture.transcript, @r##"
     +0.000 → {"type":"tool_call","id":"r1","name":"weather","args":{}}
     +0.000 → {"type":"event_intercept","id":"r2","event":"tool_call","tool_id":"t1","tool_name":"bash","tool_args":{"command":"ls"}}
     +0.010 ! exited: exited with status 3
@@ -177,24 +177,24 @@ fn exit_fails_all_queries_immediately() {
 
 #[test]
 fn answer_to_cancelled_query_is_not_a_fault() {
-    let mut bench = Bench::ready();
-    let id = bench.guard("guard");
-    bench.session.cancel(&id);
-    assert_eq!(bench.session.pending.len(), 0);
-    bench.line(&format!(r#"{{"type":"event_intercept_response","id":"{id}","block":true}}"#));
-    assert_eq!(bench.faults(), Vec::<String>::new());
+    let mut fixture = SessionFixture::ready();
+    let id = fixture.guard("guard");
+    fixture.session.cancel(&id);
+    assert_eq!(fixture.session.pending.len(), 0);
+    fixture.line(&format!(r#"{{"type":"event_intercept_response","id":"{id}","block":true}}"#));
+    assert_eq!(fixture.faults(), Vec::<String>::new());
 }
 
 /// Checks the fault codes after these lines, which follow `ready` and one open `tool_call` intercept `r1`.
 #[track_caller]
 fn check(lines: &[&str], expect: &[&str]) {
-    let mut bench = Bench::ready();
-    bench.guard("guard");
+    let mut fixture = SessionFixture::ready();
+    fixture.guard("guard");
     for line in lines {
-        bench.line(line);
+        fixture.line(line);
     }
-    assert_eq!(bench.faults(), expect, "{lines:?}");
-    assert_eq!(bench.session.state(), ExtensionState::Ready);
+    assert_eq!(fixture.faults(), expect, "{lines:?}");
+    assert_eq!(fixture.session.state(), ExtensionState::Ready);
 }
 
 #[test]
@@ -214,11 +214,11 @@ fn reports_bad_lines_and_continues() {
 
 #[test]
 fn reports_unknown_types_once() {
-    let mut bench = Bench::ready();
+    let mut fixture = SessionFixture::ready();
     for index in 0..1000 {
-        bench.line(&format!(r#"{{"type":"warp{index}"}}"#));
+        fixture.line(&format!(r#"{{"type":"warp{index}"}}"#));
     }
-    assert_eq!(bench.faults(), ["frame_unknown_type"]);
+    assert_eq!(fixture.faults(), ["frame_unknown_type"]);
 }
 
 #[test]
@@ -232,17 +232,17 @@ fn reports_unrequested_answers() {
 #[test]
 fn unreadable_answer_fails_gate_immediately() {
     for block in [r#""false""#, "1", "null", r#""true""#, "[]"] {
-        let mut bench = Bench::ready();
-        bench.guard("guard");
-        bench.line(&format!(r#"{{"type":"event_intercept_response","id":"r1","block":{block}}}"#));
-        assert!(bench.transcript.contains("= guard: sent an invalid answer"), "{block}");
-        assert_eq!(bench.faults(), ["hook_error"], "{block}");
+        let mut fixture = SessionFixture::ready();
+        fixture.guard("guard");
+        fixture.line(&format!(r#"{{"type":"event_intercept_response","id":"r1","block":{block}}}"#));
+        assert!(fixture.transcript.contains("= guard: sent an invalid answer"), "{block}");
+        assert_eq!(fixture.faults(), ["hook_error"], "{block}");
     }
-    let mut bench = Bench::ready();
-    bench.tool("tool");
-    bench.line(r#"{"type":"tool_result","id":"r1","content":"text"}"#);
-    assert_eq!(bench.faults(), ["frame_invalid"]);
-    assert_eq!(bench.session.pending.len(), 0);
+    let mut fixture = SessionFixture::ready();
+    fixture.tool("tool");
+    fixture.line(r#"{"type":"tool_result","id":"r1","content":"text"}"#);
+    assert_eq!(fixture.faults(), ["frame_invalid"]);
+    assert_eq!(fixture.session.pending.len(), 0);
 }
 
 #[test]
@@ -254,42 +254,42 @@ fn invalid_frame_with_id_fails_its_query() {
         format!(r#"{{"type":"tool_result","id":"r1","content":{}{}}}"#, "[".repeat(90), "]".repeat(90))
             .into(),
     ] {
-        let mut bench = Bench::ready();
-        bench.tool("tool");
-        bench.bytes(&line);
-        assert!(bench.transcript.contains("= tool: sent an invalid answer"), "{}", bench.transcript);
-        bench.pass(Duration::from_secs(61));
-        assert_eq!(bench.faults().len(), 1, "{}", String::from_utf8_lossy(&line));
+        let mut fixture = SessionFixture::ready();
+        fixture.tool("tool");
+        fixture.bytes(&line);
+        assert!(fixture.transcript.contains("= tool: sent an invalid answer"), "{}", fixture.transcript);
+        fixture.pass(Duration::from_secs(61));
+        assert_eq!(fixture.faults().len(), 1, "{}", String::from_utf8_lossy(&line));
     }
 }
 
 #[test]
 fn ignores_faults_while_leaving() {
-    let mut bench = Bench::ready();
-    bench.session.shutdown(bench.now);
-    bench.settle();
-    bench.line(r#"{"type":"warp"}"#);
-    bench.line("bye");
-    bench.line(r#"{"type":"tool_result","id":"r9"}"#);
-    assert_eq!(bench.faults(), Vec::<String>::new());
+    let mut fixture = SessionFixture::ready();
+    fixture.session.shutdown(fixture.now);
+    fixture.settle();
+    fixture.line(r#"{"type":"warp"}"#);
+    fixture.line("bye");
+    fixture.line(r#"{"type":"tool_result","id":"r9"}"#);
+    assert_eq!(fixture.faults(), Vec::<String>::new());
 }
 
 #[test]
 fn leaving_extension_keeps_grace_period_after_closing_stream() {
-    let mut bench = Bench::ready();
-    bench.session.shutdown(bench.now);
-    bench.session.on_half_closed(bench.now, "closed its output and kept running");
-    bench.settle();
-    bench.pass(Duration::from_millis(1999));
-    assert_eq!(bench.session.state(), ExtensionState::Stopping);
+    let mut fixture = SessionFixture::ready();
+    fixture.session.shutdown(fixture.now);
+    fixture.session.on_half_closed(fixture.now, "closed its output and kept running");
+    fixture.settle();
+    fixture.pass(Duration::from_millis(1999));
+    assert_eq!(fixture.session.state(), ExtensionState::Stopping);
 }
 
 #[test]
 fn reports_first_line_that_is_not_hello() {
     let first = |lines: &[&str]| {
-        let mut bench = Bench::new();
-        lines.iter().for_each(|line| bench.line(line));
-        (bench.faults(), bench.session.is_closed())
+        let mut fixture = SessionFixture::new();
+        lines.iter().for_each(|line| fixture.line(line));
+        (fixture.faults(), fixture.session.is_closed())
     };
     let invalid = |closed: bool| (vec!["hello_invalid".to_owned()], closed);
     assert_eq!(first(&[r#"{"type":"ready"}"#]), invalid(true));
@@ -304,26 +304,26 @@ fn reports_first_line_that_is_not_hello() {
 
 #[test]
 fn line_limit_is_large_only_while_result_is_expected() {
-    let mut bench = Bench::ready();
-    assert_eq!(bench.session.line_limit(), MAX_LINE);
-    bench.guard("guard");
-    assert_eq!(bench.session.line_limit(), MAX_LINE);
-    let id = bench.tool("tool");
-    assert_eq!(bench.session.line_limit(), MAX_RESULT_LINE);
-    bench.pass(Duration::from_secs(61));
-    assert_eq!(bench.session.line_limit(), MAX_RESULT_LINE, "a late result is dropped without a fault");
-    bench.line(&format!(r#"{{"type":"tool_result","id":"{id}"}}"#));
-    assert_eq!(bench.session.line_limit(), MAX_LINE);
+    let mut fixture = SessionFixture::ready();
+    assert_eq!(fixture.session.line_limit(), MAX_LINE);
+    fixture.guard("guard");
+    assert_eq!(fixture.session.line_limit(), MAX_LINE);
+    let id = fixture.tool("tool");
+    assert_eq!(fixture.session.line_limit(), MAX_RESULT_LINE);
+    fixture.pass(Duration::from_secs(61));
+    assert_eq!(fixture.session.line_limit(), MAX_RESULT_LINE, "a late result is dropped without a fault");
+    fixture.line(&format!(r#"{{"type":"tool_result","id":"{id}"}}"#));
+    assert_eq!(fixture.session.line_limit(), MAX_LINE);
 }
 
 #[test]
 fn terminates_and_kills_extension_that_does_not_leave() {
-    let mut bench = Bench::ready();
-    bench.tool("tool");
-    bench.session.shutdown(bench.now);
-    bench.settle();
-    bench.pass(Duration::from_secs(10));
-    insta::assert_snapshot!(bench.transcript, @r##"
+    let mut fixture = SessionFixture::ready();
+    fixture.tool("tool");
+    fixture.session.shutdown(fixture.now);
+    fixture.settle();
+    fixture.pass(Duration::from_secs(10));
+    insta::assert_snapshot!(fixture.transcript, @r##"
     +0.000 → {"type":"tool_call","id":"r1","name":"weather","args":{}}
     +0.000 → {"type":"shutdown"}
     +0.000 · close input
@@ -338,27 +338,27 @@ fn terminates_and_kills_extension_that_does_not_leave() {
 
 #[test]
 fn shutdown_before_hello_sends_nothing() {
-    let mut bench = Bench::new();
-    bench.session.shutdown(bench.now);
-    bench.settle();
-    bench.line(r#"{"type":"hello","name":"ext"}"#);
-    assert_eq!(bench.written, 0);
-    assert_eq!(bench.faults(), Vec::<String>::new());
+    let mut fixture = SessionFixture::new();
+    fixture.session.shutdown(fixture.now);
+    fixture.settle();
+    fixture.line(r#"{"type":"hello","name":"ext"}"#);
+    assert_eq!(fixture.written, 0);
+    assert_eq!(fixture.faults(), Vec::<String>::new());
 }
 
 #[test]
 fn does_not_send_overlong_frame() {
-    let mut bench = Bench::ready();
+    let mut fixture = SessionFixture::ready();
     let args = RawJson::from_value(&serde_json::json!({ "text": "x".repeat(MAX_RESULT_LINE) })).unwrap();
-    bench.ask("tool", CallTool { name: "weather".into(), args }, 60);
-    assert!(bench.transcript.contains("= tool: was not sent the request"), "{}", bench.transcript);
-    assert_eq!(bench.faults(), ["frame_too_long"]);
-    assert_eq!(bench.session.pending.len(), 0);
+    fixture.ask("tool", CallTool { name: "weather".into(), args }, 60);
+    assert!(fixture.transcript.contains("= tool: was not sent the request"), "{}", fixture.transcript);
+    assert_eq!(fixture.faults(), ["frame_too_long"]);
+    assert_eq!(fixture.session.pending.len(), 0);
 }
 
 #[test]
 fn omits_empty_command_arguments() {
-    let mut bench = Bench::ready();
-    bench.ask("command", InvokeCommand { name: "hello".into(), args: String::new() }, 30);
-    assert!(bench.transcript.contains(r#"→ {"type":"command_invoked","id":"r1","name":"hello"}"#));
+    let mut fixture = SessionFixture::ready();
+    fixture.ask("command", InvokeCommand { name: "hello".into(), args: String::new() }, 30);
+    assert!(fixture.transcript.contains(r#"→ {"type":"command_invoked","id":"r1","name":"hello"}"#));
 }

@@ -136,12 +136,12 @@ mod tests {
     use super::*;
 
     /// A restart policy and a clock that a test moves.
-    struct Bench {
+    struct PolicyFixture {
         supervisor: RestartPolicy,
         now: Instant,
     }
 
-    impl Bench {
+    impl PolicyFixture {
         fn new(restartable: bool) -> Self {
             let supervisor = RestartPolicy::new(&Timeouts::default(), &Limits::default(), restartable, 7);
             Self { supervisor, now: Instant::now() }
@@ -181,39 +181,39 @@ mod tests {
 
     #[test]
     fn pause_doubles_until_crash_loop() {
-        Bench::new(true).check(&[0, 0, 0, 0], &[0.5, 1.0, 2.0, 4.0]);
-        let mut bench = Bench::new(true);
-        bench.check(&[0, 0, 0, 0, 0], &[0.5, 1.0, 2.0, 4.0, 0.0]);
-        assert_eq!(bench.life(0, true), (FaultCode::CrashLoop, RestartDecision::Down), "and stays so");
-        bench.supervisor.reset();
-        bench.check(&[0], &[0.5]);
+        PolicyFixture::new(true).check(&[0, 0, 0, 0], &[0.5, 1.0, 2.0, 4.0]);
+        let mut fixture = PolicyFixture::new(true);
+        fixture.check(&[0, 0, 0, 0, 0], &[0.5, 1.0, 2.0, 4.0, 0.0]);
+        assert_eq!(fixture.life(0, true), (FaultCode::CrashLoop, RestartDecision::Down), "and stays so");
+        fixture.supervisor.reset();
+        fixture.check(&[0], &[0.5]);
     }
 
     #[test]
     fn distant_crashes_are_not_a_loop_and_pause_is_bounded() {
-        Bench::new(true).check(&[60; 9], &[0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0]);
-        Bench::new(true).check(&[0, 0, 0, 0, 180, 0], &[0.5, 1.0, 2.0, 4.0, 0.5, 1.0]);
-        Bench::new(true).check(&[0, 0, 0, 0, 100, 80], &[0.5, 1.0, 2.0, 4.0, 0.0, 8.0]);
+        PolicyFixture::new(true).check(&[60; 9], &[0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0]);
+        PolicyFixture::new(true).check(&[0, 0, 0, 0, 180, 0], &[0.5, 1.0, 2.0, 4.0, 0.5, 1.0]);
+        PolicyFixture::new(true).check(&[0, 0, 0, 0, 100, 80], &[0.5, 1.0, 2.0, 4.0, 0.0, 8.0]);
     }
 
     #[test]
     fn never_restarts_without_hello_or_for_streams() {
-        assert_eq!(Bench::new(true).life(1, false), (FaultCode::Exited, RestartDecision::Down));
-        assert_eq!(Bench::new(false).life(1, true), (FaultCode::Exited, RestartDecision::Down));
-        let mut bench = Bench::new(true);
-        bench.life(1, true);
-        assert!(base(&bench.life(1, false).1) > 0.0, "it worked once");
-        bench.supervisor.reset();
-        assert_eq!(bench.life(1, false).1, RestartDecision::Down);
+        assert_eq!(PolicyFixture::new(true).life(1, false), (FaultCode::Exited, RestartDecision::Down));
+        assert_eq!(PolicyFixture::new(false).life(1, true), (FaultCode::Exited, RestartDecision::Down));
+        let mut fixture = PolicyFixture::new(true);
+        fixture.life(1, true);
+        assert!(base(&fixture.life(1, false).1) > 0.0, "it worked once");
+        fixture.supervisor.reset();
+        assert_eq!(fixture.life(1, false).1, RestartDecision::Down);
     }
 
     #[test]
     fn crash_loop_message_names_last_crash() {
-        let mut bench = Bench::new(true);
-        (0..4).for_each(|_| _ = bench.life(0, true));
-        bench.supervisor.record_start(bench.now);
+        let mut fixture = PolicyFixture::new(true);
+        (0..4).for_each(|_| _ = fixture.life(0, true));
+        fixture.supervisor.record_start(fixture.now);
         let failure = ExtensionFailure { code: FaultCode::Exited, message: "exited with status 3".into() };
-        let report = bench.supervisor.record_failure(bench.now, true, failure);
+        let report = fixture.supervisor.record_failure(fixture.now, true, failure);
         insta::assert_snapshot!(report.message, @"failed 5 times within 180 s and is no longer restarted automatically; last failure: exited with status 3");
     }
 }

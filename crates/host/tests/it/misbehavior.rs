@@ -19,14 +19,14 @@ use tokio_util::sync::CancellationToken;
 use crate::support::{Events, blocked, brisk, call, config, eventually, execute, fault, misbehaving, text};
 
 /// A host with a healthy extension and a faulty one.
-struct Row {
+struct FaultyExtensionHost {
     host: Host,
     events: Events,
     fault: &'static str,
     dir: TempDir,
 }
 
-impl Row {
+impl FaultyExtensionHost {
     async fn start(fault: &'static str, timeouts: Timeouts, env: &[(&str, &str)]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let mut config = config();
@@ -87,94 +87,99 @@ fn short_intercept() -> Timeouts {
 
 /// Plays the fault in an intercept, which the faulty gate blocks. The healthy gate is not queried, because
 /// the deadline may be too short for it.
-async fn guard(fault: &'static str, timeouts: Timeouts, env: &[(&str, &str)], args: Value) -> (Row, String) {
-    let row = Row::start(fault, timeouts, env).await;
-    let hooks = row.host.hook_source().hooks().before_tool_execute;
+async fn guard(
+    fault: &'static str,
+    timeouts: Timeouts,
+    env: &[(&str, &str)],
+    args: Value,
+) -> (FaultyExtensionHost, String) {
+    let fixture = FaultyExtensionHost::start(fault, timeouts, env).await;
+    let hooks = fixture.host.hook_source().hooks().before_tool_execute;
     let hook = hooks.iter().find(|hook| hook.name() == fault).expect("the fault is a gate");
     let decision = hook.before_tool_execute(&CancellationToken::new(), &call("bash", args)).await;
     let ToolDecision::Refuse(Refusal { reason, .. }) = decision else {
         panic!("a guard that fails blocks: {decision:?}")
     };
-    (row, reason)
+    (fixture, reason)
 }
 
 #[tokio::test]
 async fn survives_junk_output() {
-    let row = Row::start("garbage", brisk(), &[]).await;
-    assert_eq!(row.blocks(json!({})).await, None);
-    assert_eq!(row.blocks(json!({"command": "ls"})).await, None);
-    row.end(&["frame_not_json"]).await;
+    let fixture = FaultyExtensionHost::start("garbage", brisk(), &[]).await;
+    assert_eq!(fixture.blocks(json!({})).await, None);
+    assert_eq!(fixture.blocks(json!({"command": "ls"})).await, None);
+    fixture.end(&["frame_not_json"]).await;
 }
 
 #[tokio::test]
 async fn reports_exit_before_hello() {
-    let row = Row::start("exit-before-hello", brisk(), &[]).await;
-    let log = row.end(&["exited"]).await;
+    let fixture = FaultyExtensionHost::start("exit-before-hello", brisk(), &[]).await;
+    let log = fixture.end(&["exited"]).await;
     assert_eq!(log.matches("usage: misbehave <fault>").count(), 1, "{log}");
     assert!(log.contains("[haft] exited: ended before hello: exited with status 2\n"), "{log}");
 }
 
 #[tokio::test]
 async fn reports_exit_in_call() {
-    let (row, reason) = guard("exit-in-call", brisk(), &[], json!({})).await;
+    let (fixture, reason) = guard("exit-in-call", brisk(), &[], json!({})).await;
     assert!(reason.contains("exited with status 3"), "{reason}");
     assert!(!reason.contains("panic: boom"), "what it printed is for people: {reason}");
-    row.end(&["exited"]).await;
+    fixture.end(&["exited"]).await;
 }
 
 #[tokio::test]
 async fn reports_unfinished_frame() {
-    let (row, reason) = guard("half-line", brisk(), &[], json!({})).await;
+    let (fixture, reason) = guard("half-line", brisk(), &[], json!({})).await;
     assert!(reason.contains("bytes of an unfinished frame"), "{reason}");
-    row.end(&["exited"]).await;
+    fixture.end(&["exited"]).await;
 }
 
 #[tokio::test]
 async fn reports_huge_line() {
-    let (row, reason) = guard("huge-line", brisk(), &[], json!({})).await;
+    let (fixture, reason) = guard("huge-line", brisk(), &[], json!({})).await;
     assert!(reason.contains("sent a line longer than"), "{reason}");
-    row.end(&["frame_too_long"]).await;
+    fixture.end(&["frame_too_long"]).await;
 }
 
 #[tokio::test]
 async fn reports_unread_input_of_200_kb() {
     let args = json!({"content": "x".repeat(200 * 1024)});
-    let (row, reason) = guard("never-read-stdin", short_intercept(), &[], args).await;
+    let (fixture, reason) = guard("never-read-stdin", short_intercept(), &[], args).await;
     assert!(reason.contains("does not read its input"), "{reason}");
-    row.end(&["write_stalled"]).await;
+    fixture.end(&["write_stalled"]).await;
 }
 
 #[tokio::test]
 async fn reports_exit_after_5_mb_argument() {
     let args = json!({"content": "x".repeat(5 * 1024 * 1024)});
-    let (row, reason) = guard("die-on-big-line", brisk(), &[], args).await;
+    let (fixture, reason) = guard("die-on-big-line", brisk(), &[], args).await;
     assert!(reason.contains("exited with status 4"), "{reason}");
     let rm = json!({"command": "rm -rf victim"});
-    let (by, _) = blocked(&row.host, &call("bash", rm)).await.unwrap();
+    let (by, _) = blocked(&fixture.host, &call("bash", rm)).await.unwrap();
     assert_eq!(by, "good", "the healthy guard refuses it first");
-    row.end(&["exited"]).await;
+    fixture.end(&["exited"]).await;
 }
 
 #[tokio::test]
 async fn handles_child_that_holds_output_open() {
     let timeouts = Timeouts { pipe_drain: Duration::from_millis(200), ..brisk() };
     let ended = async {
-        let (row, reason) = guard("fork-and-hold-stdout", timeouts, &[], json!({})).await;
+        let (fixture, reason) = guard("fork-and-hold-stdout", timeouts, &[], json!({})).await;
         assert!(reason.contains("exited with status 5"), "{reason}");
-        row.end(&["exited"]).await;
+        fixture.end(&["exited"]).await;
     };
     tokio::time::timeout(PATIENCE, ended).await.expect("the child is waited for");
 }
 
 #[tokio::test]
 async fn handles_flood() {
-    let row = Row::start("flood", brisk(), &[]).await;
+    let fixture = FaultyExtensionHost::start("flood", brisk(), &[]).await;
     let calls = async {
         for _ in 0..20 {
-            assert_eq!(text(&row.call(json!({})).await), "ok");
+            assert_eq!(text(&fixture.call(json!({})).await), "ok");
         }
     };
     tokio::time::timeout(PATIENCE, calls).await.expect("the healthy extension is kept waiting");
-    row.faulted().await;
-    row.end(&["rate_limited"]).await;
+    fixture.faulted().await;
+    fixture.end(&["rate_limited"]).await;
 }

@@ -47,14 +47,14 @@ with open(name + ".seen", "w") as seen:
 "#;
 
 /// A host with a fixed set of observers, as in one prompt.
-struct Row {
+struct ObserverHost {
     host: Host,
     observers: Vec<Arc<dyn Observer>>,
     events: Events,
     dir: TempDir,
 }
 
-impl Row {
+impl ObserverHost {
     async fn start(watchers: &[(&str, Value)], change: impl FnOnce(&mut HostConfig)) -> Self {
         let (dir, events, mut config) = (tempfile::tempdir().unwrap(), Events::default(), config());
         config.timeouts = brisk();
@@ -126,13 +126,13 @@ fn large() -> AgentEvent {
 #[tokio::test]
 async fn observers_receive_watched_events_before_shutdown() {
     let bash = json!([{"event": "tool_call", "tools": ["bash"]}, "turn_end"]);
-    let row = Row::start(&[("all", all()), ("twin", all()), ("bash", bash)], |_| {}).await;
-    ["all", "twin", "bash"].iter().for_each(|name| row.go(name));
-    row.host.session_start(None);
+    let fixture = ObserverHost::start(&[("all", all()), ("twin", all()), ("bash", bash)], |_| {}).await;
+    ["all", "twin", "bash"].iter().for_each(|name| fixture.go(name));
+    fixture.host.session_start(None);
     for number in 0..300 {
-        row.tell(&step(number));
+        fixture.tell(&step(number));
         let tool = if number % 3 == 0 { "bash" } else { "read" };
-        row.tell(&AgentEvent::ToolCall {
+        fixture.tell(&AgentEvent::ToolCall {
             id: ToolCallId::new("t"),
             name: tool.into(),
             args: RawJson::empty_object(),
@@ -142,107 +142,107 @@ async fn observers_receive_watched_events_before_shutdown() {
             tokio::task::yield_now().await;
         }
     }
-    row.tell(&AgentEvent::TurnEnd { stop: StopCause::End, error: None });
-    row.host.shutdown().await;
+    fixture.tell(&AgentEvent::TurnEnd { stop: StopCause::End, error: None });
+    fixture.host.shutdown().await;
     for name in ["all", "twin"] {
-        let seen = row.seen(name);
+        let seen = fixture.seen(name);
         let kinds = [&seen[0]["type"], &seen[1]["event"], &seen[602]["event"], &seen[603]["type"]];
         assert_eq!(kinds, ["hello_ack", "session_start", "turn_end", "shutdown"], "{name}");
-        assert_eq!(row.steps(name), (0..300).collect::<Vec<u64>>());
+        assert_eq!(fixture.steps(name), (0..300).collect::<Vec<u64>>());
         assert_eq!(seen.len(), 604);
     }
-    let tools: Vec<Value> = row.seen("bash").iter().map(|frame| frame["tool_name"].clone()).collect();
+    let tools: Vec<Value> = fixture.seen("bash").iter().map(|frame| frame["tool_name"].clone()).collect();
     assert_eq!(tools.iter().filter(|tool| **tool == "bash").count(), 100);
     assert_eq!(tools.len(), 103, "hello_ack, 100 calls, turn_end, shutdown");
-    assert_eq!(row.events.faults(), []);
+    assert_eq!(fixture.events.faults(), []);
 }
 
 #[tokio::test]
 async fn new_gate_receives_earlier_events_before_query() {
-    let row = Row::start(&[("late", all()), ("other", all())], |_| {}).await;
-    ["late", "other"].iter().for_each(|name| row.go(name));
+    let fixture = ObserverHost::start(&[("late", all()), ("other", all())], |_| {}).await;
+    ["late", "other"].iter().for_each(|name| fixture.go(name));
     for number in 0..60 {
-        row.tell(&step(number));
+        fixture.tell(&step(number));
         tokio::task::yield_now().await;
     }
-    row.until(|row| !row.host.hook_source().hooks().before_tool_execute.is_empty()).await;
+    fixture.until(|fixture| !fixture.host.hook_source().hooks().before_tool_execute.is_empty()).await;
     for number in 60..200 {
-        row.tell(&step(number));
+        fixture.tell(&step(number));
         tokio::task::yield_now().await;
     }
-    let blocks = blocked(&row.host, &call("bash", json!({}))).await;
+    let blocks = blocked(&fixture.host, &call("bash", json!({}))).await;
     assert_eq!(blocks, Some(("late".to_owned(), "no".to_owned())));
-    assert_eq!(row.steps("late"), (0..200).collect::<Vec<u64>>(), "all events precede the query");
+    assert_eq!(fixture.steps("late"), (0..200).collect::<Vec<u64>>(), "all events precede the query");
     for number in 200..250 {
-        row.tell(&step(number));
+        fixture.tell(&step(number));
     }
-    row.host.shutdown().await;
+    fixture.host.shutdown().await;
     for name in ["late", "other"] {
-        assert_eq!(row.steps(name), (0..250).collect::<Vec<u64>>(), "{name}");
-        assert_eq!(row.seen(name).last().unwrap()["type"], "shutdown");
+        assert_eq!(fixture.steps(name), (0..250).collect::<Vec<u64>>(), "{name}");
+        assert_eq!(fixture.seen(name).last().unwrap()["type"], "shutdown");
     }
-    assert_eq!(row.events.faults(), []);
+    assert_eq!(fixture.events.faults(), []);
 }
 
 #[tokio::test]
 async fn unreading_observer_receives_number_of_lost_events() {
-    let row = Row::start(&[("live", all()), ("slow", all())], |_| {}).await;
-    row.go("live");
+    let fixture = ObserverHost::start(&[("live", all()), ("slow", all())], |_| {}).await;
+    fixture.go("live");
     let told = 2_000;
     for number in 0..told {
-        row.tell(&large());
-        row.tell(&step(number));
+        fixture.tell(&large());
+        fixture.tell(&step(number));
         // The running observer keeps up with the log.
         if number % 50 == 0 {
-            row.until(|row| row.steps("live").last() == Some(&u64::from(number))).await;
+            fixture.until(|fixture| fixture.steps("live").last() == Some(&u64::from(number))).await;
         }
     }
-    assert_eq!(row.dropped("live"), 0);
-    assert!(row.dropped("slow") > 2_000, "{}", row.dropped("slow"));
-    assert_eq!(state(&row.host, "slow"), ExtensionState::Ready);
-    row.go("slow");
-    row.until(|row| row.steps("slow").last() == Some(&u64::from(told - 1))).await;
-    row.host.shutdown().await;
-    assert_eq!(row.steps("live"), (0..u64::from(told)).collect::<Vec<u64>>());
-    let seen = row.seen("slow");
-    let dropped = row.dropped("slow");
+    assert_eq!(fixture.dropped("live"), 0);
+    assert!(fixture.dropped("slow") > 2_000, "{}", fixture.dropped("slow"));
+    assert_eq!(state(&fixture.host, "slow"), ExtensionState::Ready);
+    fixture.go("slow");
+    fixture.until(|fixture| fixture.steps("slow").last() == Some(&u64::from(told - 1))).await;
+    fixture.host.shutdown().await;
+    assert_eq!(fixture.steps("live"), (0..u64::from(told)).collect::<Vec<u64>>());
+    let seen = fixture.seen("slow");
+    let dropped = fixture.dropped("slow");
     let lost: u64 = seen.iter().filter_map(|frame| frame["lost"].as_u64()).sum();
     let events = seen.iter().filter(|frame| frame["type"] == "event").count();
     assert_eq!(usize::try_from(lost).unwrap(), dropped);
     assert_eq!(events + dropped, 2 * told as usize);
-    let log = fs::read_to_string(row.file("ext-slow.log")).unwrap();
+    let log = fs::read_to_string(fixture.file("ext-slow.log")).unwrap();
     assert!(
         log.contains("events_dropped: the extension does not read") && log.contains("events were dropped"),
         "{log}"
     );
-    assert_eq!(row.events.faults(), []);
+    assert_eq!(fixture.events.faults(), []);
 }
 
 #[tokio::test]
 async fn ends_stalled_observer_and_restarts_events() {
     let change = |config: &mut HostConfig| config.timeouts.write_stall = Duration::from_secs(2);
-    let row = Row::start(&[("live", all()), ("dead", all())], change).await;
-    row.go("live");
+    let fixture = ObserverHost::start(&[("live", all()), ("dead", all())], change).await;
+    fixture.go("live");
     for number in 0..100 {
-        row.tell(&large());
-        row.tell(&step(number));
+        fixture.tell(&large());
+        fixture.tell(&step(number));
         // The running observer never has more to read than a pipe holds.
         if number % 20 == 0 {
-            row.until(|row| row.steps("live").last() == Some(&u64::from(number))).await;
+            fixture.until(|fixture| fixture.steps("live").last() == Some(&u64::from(number))).await;
         }
     }
-    row.until(|row| matches!(state(&row.host, "dead"), ExtensionState::Restarting { .. })).await;
-    assert_eq!(row.events.faults(), [fault("dead", "write_stalled")]);
-    row.go("dead");
-    row.host.restart(&ExtensionName::new("dead")).await.unwrap();
-    row.host.wait_until_settled().await;
+    fixture.until(|fixture| matches!(state(&fixture.host, "dead"), ExtensionState::Restarting { .. })).await;
+    assert_eq!(fixture.events.faults(), [fault("dead", "write_stalled")]);
+    fixture.go("dead");
+    fixture.host.restart(&ExtensionName::new("dead")).await.unwrap();
+    fixture.host.wait_until_settled().await;
     for number in 100..200 {
-        row.tell(&step(number));
+        fixture.tell(&step(number));
         tokio::task::yield_now().await;
     }
-    row.host.shutdown().await;
-    assert_eq!(row.steps("live"), (0..200).collect::<Vec<u64>>());
-    assert_eq!(row.steps("dead"), (100..200).collect::<Vec<u64>>());
+    fixture.host.shutdown().await;
+    assert_eq!(fixture.steps("live"), (0..200).collect::<Vec<u64>>());
+    assert_eq!(fixture.steps("dead"), (100..200).collect::<Vec<u64>>());
 }
 
 #[tokio::test]
@@ -262,71 +262,71 @@ async fn only_old_extension_receives_events_during_reload() {
     let (events, mut config) = (Events::default(), config());
     config.timeouts = brisk();
     let host = Host::builder(config).events(events.sink()).source(source).start().await;
-    let row = Row { observers: host.hook_source().hooks().observers, host, events, dir };
-    ["old", "new"].iter().for_each(|name| row.go(name));
-    row.tell(&step(0));
+    let fixture = ObserverHost { observers: host.hook_source().hooks().observers, host, events, dir };
+    ["old", "new"].iter().for_each(|name| fixture.go(name));
+    fixture.tell(&step(0));
 
     let reload = tokio::spawn({
-        let host = row.host.clone();
+        let host = fixture.host.clone();
         async move { host.reload().await }
     });
-    row.until(|row| row.seen("new").iter().any(|frame| frame["type"] == "hello_ack")).await;
+    fixture.until(|fixture| fixture.seen("new").iter().any(|frame| frame["type"] == "hello_ack")).await;
     for number in 1..=20 {
-        row.tell(&step(number));
+        fixture.tell(&step(number));
         tokio::task::yield_now().await;
     }
-    row.go("slow");
+    fixture.go("slow");
     assert_eq!(reload.await.unwrap().ready, 2);
-    row.host.hook_source().hooks().observers.iter().for_each(|observer| observer.observe(&step(30)));
-    row.host.shutdown().await;
-    assert_eq!(row.steps("old"), (0..=20).collect::<Vec<u64>>());
-    assert_eq!(row.steps("new"), [30]);
+    fixture.host.hook_source().hooks().observers.iter().for_each(|observer| observer.observe(&step(30)));
+    fixture.host.shutdown().await;
+    assert_eq!(fixture.steps("old"), (0..=20).collect::<Vec<u64>>());
+    assert_eq!(fixture.steps("new"), [30]);
 }
 
 #[tokio::test]
 async fn pings_silent_observer() {
     let change = |config: &mut HostConfig| config.timeouts.ping = Duration::from_millis(50);
-    let row = Row::start(&[("live", all())], change).await;
-    row.go("live");
-    let pings = || row.seen("live").iter().filter(|frame| frame["type"] == "ping").count();
+    let fixture = ObserverHost::start(&[("live", all())], change).await;
+    fixture.go("live");
+    let pings = || fixture.seen("live").iter().filter(|frame| frame["type"] == "ping").count();
     // A sign of life may cross an event and count for it, so the test sends more than one event.
     let mut told = 0;
     while pings() < 3 {
-        row.tell(&step(told));
+        fixture.tell(&step(told));
         told += 1;
         // sleep: longer than the silence before a ping; repeated until enough pings were sent
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    row.host.shutdown().await;
-    assert_eq!(row.steps("live"), (0..u64::from(told)).collect::<Vec<u64>>());
-    assert_eq!(row.events.faults(), []);
+    fixture.host.shutdown().await;
+    assert_eq!(fixture.steps("live"), (0..u64::from(told)).collect::<Vec<u64>>());
+    assert_eq!(fixture.events.faults(), []);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn concurrent_events_keep_order_per_sender() {
     const EMITTERS: u64 = 4;
     const EVENTS: u64 = 300;
-    let row = &Row::start(&[("late", all()), ("other", all())], |_| {}).await;
-    ["late", "other"].iter().for_each(|name| row.go(name));
+    let fixture = &ObserverHost::start(&[("late", all()), ("other", all())], |_| {}).await;
+    ["late", "other"].iter().for_each(|name| fixture.go(name));
     let emit = |emitter: u64| {
         for number in 0..EVENTS {
             let told = emitter * 1_000 + number;
-            row.tell(&step(u32::try_from(told).unwrap()));
+            fixture.tell(&step(u32::try_from(told).unwrap()));
             // Few enough events wait at any time that none is dropped.
-            while number % 25 == 24 && !row.steps("late").contains(&told) {
+            while number % 25 == 24 && !fixture.steps("late").contains(&told) {
                 std::thread::yield_now();
             }
         }
     };
     std::thread::scope(|scope| (0..EMITTERS).for_each(|emitter| _ = scope.spawn(move || emit(emitter))));
-    row.host.shutdown().await;
+    fixture.host.shutdown().await;
     for name in ["late", "other"] {
-        let steps = row.steps(name);
+        let steps = fixture.steps(name);
         for emitter in 0..EMITTERS {
             let arrived =
                 steps.iter().copied().filter(|step| step / 1_000 == emitter).map(|step| step % 1_000);
             assert_eq!(arrived.collect::<Vec<u64>>(), (0..EVENTS).collect::<Vec<_>>(), "{name} of {emitter}");
         }
     }
-    assert_eq!(row.events.faults(), []);
+    assert_eq!(fixture.events.faults(), []);
 }

@@ -31,9 +31,9 @@ done"#;
 
 /// A pin store in memory.
 #[derive(Debug, Default)]
-struct Kept(Mutex<BTreeMap<String, PinnedTool>>);
+struct MemoryPins(Mutex<BTreeMap<String, PinnedTool>>);
 
-impl ToolPins for Kept {
+impl ToolPins for MemoryPins {
     fn pinned_tools(&self, extension: &ExtensionName) -> Option<BTreeMap<String, PinnedTool>> {
         (extension.as_str() == "ext").then(|| self.0.lock().unwrap().clone())
     }
@@ -56,7 +56,7 @@ impl ToolPins for Kept {
 /// A directory with an extension and the pins of its tools.
 struct Home {
     dir: tempfile::TempDir,
-    kept: Arc<Kept>,
+    kept: Arc<MemoryPins>,
     lifecycle: Lifecycle,
 }
 

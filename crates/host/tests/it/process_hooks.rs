@@ -8,13 +8,13 @@ mod failures;
 mod flow;
 mod guide;
 mod mixed;
+mod observed_events;
 mod picoclaw;
 mod processes;
 mod replies;
 mod seed;
 mod sizes;
 mod strikes;
-mod told;
 
 use haft_host::Host;
 use haft_packages::HookSpec;

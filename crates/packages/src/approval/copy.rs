@@ -36,7 +36,10 @@ fn copy_with_limits(limits: TreeLimits, from: &Path, to: &Path, store: &Path) ->
     let root = from.canonicalize().map_err(InstallError::io("read", from))?;
     let store = store.canonicalize().map_err(InstallError::io("read", store))?;
     if store.starts_with(&root) {
-        return Err(InstallError::refused(&root, "contains the directory that extensions are installed in"));
+        return Err(InstallError::refused(
+            &root,
+            "contains the directory that extensions are installed in; install a directory below it",
+        ));
     }
     TreeCopier { limits, entries: 0, bytes: 0, root: root.clone() }.copy_directory(&root, to, 1)
 }

@@ -32,7 +32,10 @@ impl DirectoryCode {
                 continue;
             }
             if !target.is_file() {
-                return Err(InstallError::refused(&path, "leads to a directory elsewhere"));
+                return Err(InstallError::refused(
+                    &path,
+                    "is a symlink to a directory outside of the extension; replace the link with a copy of its target",
+                ));
             }
             let read = || digest::copy_and_digest(File::open(&target)?, None);
             linked.insert(name.clone(), read().map_err(InstallError::io("read", &path))?);

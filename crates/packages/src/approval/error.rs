@@ -65,10 +65,10 @@ pub enum InstallError {
     },
     /// Another process changed the approval while the user was asked.
     #[error(
-        "the approval of {name} changed after this was shown, so nothing was done; run the command again \
-        to see the present state"
+        "the approval of {name} changed while haft waited for your answer, so nothing was changed; run the \
+        command again to see the current state"
     )]
-    Meanwhile {
+    ConcurrentChange {
         /// The extension.
         name: ExtensionName,
     },
@@ -96,7 +96,7 @@ pub enum InstallError {
     Refused {
         /// The entry.
         path: PathBuf,
-        /// The reason.
+        /// The problem and the next step.
         problem: String,
     },
     /// The tree exceeds a limit.
@@ -128,15 +128,17 @@ pub enum InstallError {
     Git {
         /// The address.
         url: String,
-        /// Git's message, or the reason why it did not start.
+        /// Git's message, or the reason why it did not start, and the next step.
         detail: String,
     },
     /// The lock file cannot be used.
     #[error(transparent)]
     Lock(#[from] LockError),
     /// No earlier version is recorded.
-    #[error("no earlier version of {name} is recorded to roll back to")]
-    NoOlder {
+    #[error(
+        "cannot roll back {name}: no earlier version is recorded; haft records one when an update is approved"
+    )]
+    NoEarlierVersion {
         /// The extension.
         name: ExtensionName,
     },

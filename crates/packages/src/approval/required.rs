@@ -1,7 +1,8 @@
-//! `required.json`: the user's required extensions, remembered apart from their approvals.
+//! `required.json`: the user's required extensions, in a file separate from their approvals.
 //!
-//! A required extension that is missing must block the tools. If the lock file, a directory or a manifest is the only
-//! record of it, its removal removes the requirement as well. A name leaves this file only by a command of the user.
+//! A required extension that is missing must block the tools. If the lock file, a directory or a manifest were the only
+//! record of it, its removal would remove the requirement as well. Only a command of the user removes a name from this
+//! file.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -18,7 +19,7 @@ const VERSION: u32 = 1;
 /// The name of the new file until it is complete.
 const NEW: &str = "required.json.new";
 
-/// The required extensions, each with the place that it came from, as text for the user.
+/// The required extensions, each with its source, as text for the user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RequiredExtensions {

@@ -314,7 +314,7 @@ impl InstallProposal {
             known.source = source;
             Some(is_other)
         })?;
-        recorded.ok_or(InstallError::Meanwhile { name: self.manifest.name })
+        recorded.ok_or(InstallError::ConcurrentChange { name: self.manifest.name })
     }
 
     /// Approves the proposal: from now on exactly this code runs. `haft` is the version of the program that asked.
@@ -325,7 +325,7 @@ impl InstallProposal {
     pub fn accept(self, how: ApprovalMethod, haft: &str) -> Result<ApprovalOutcome, InstallError> {
         let staging_area = StagingArea::open(self.approved.tree_store().dir())?;
         if !self.is_up_to_date(&self.approved.load()?) {
-            return Err(InstallError::Meanwhile { name: self.manifest.name });
+            return Err(InstallError::ConcurrentChange { name: self.manifest.name });
         }
         let Self { approved, staging_dir, manifest, contents, entry, before } = self;
         let (trees, name) = (approved.tree_store(), manifest.name);

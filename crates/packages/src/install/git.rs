@@ -97,10 +97,14 @@ fn clone_with_limits(
         command = naive_clone_command(&git, url, into);
     }
     match bounded_process::run(command, dir, bounds).map_err(|error| failed(error.to_string()))? {
-        ProcessEnd::Killed(why) => return Err(failed(format!("{why}, and git was stopped"))),
+        ProcessEnd::Killed(why) => {
+            let next = "clone it yourself and install the directory";
+            return Err(failed(format!("{why}, and git was stopped; {next}")));
+        }
         ProcessEnd::Exited(status, said) if !status.success() => {
             let said = error_detail(&said);
-            return Err(failed(if said.is_empty() { status.to_string() } else { said }));
+            let said = if said.is_empty() { status.to_string() } else { said };
+            return Err(failed(format!("{said}; check the address and your access to the repository")));
         }
         ProcessEnd::Exited(..) => {}
     }

@@ -66,7 +66,7 @@ pub(super) fn resolve_interpreter(
     match manifest.resolve_launch(dir, path.as_deref())? {
         LaunchPlan::Process { program, .. } if exec.is_shared() || leads_out => {
             if is_world_writable(&program) {
-                let problem = "would run the extension, but other users can change it";
+                let problem = "would run the extension, but other users can change it; make it writable only by its owner";
                 return Err(InstallError::refused(&program, problem));
             }
             // A path that climbs would mean another file after a directory on its way was replaced.
@@ -133,11 +133,11 @@ mod tests {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     }
 
-    struct Place {
+    struct SearchPathFixture {
         root: tempfile::TempDir,
     }
 
-    impl Place {
+    impl SearchPathFixture {
         fn new() -> Self {
             let root = tempfile::tempdir().unwrap();
             let place = Self { root };
@@ -171,7 +171,7 @@ mod tests {
 
     #[track_caller]
     fn check(exec: &str, dirs: &[&str], expect: Result<Option<&str>, &str>) {
-        let place = Place::new();
+        let place = SearchPathFixture::new();
         match (place.found(exec, dirs), expect) {
             (Ok(found), Ok(expect)) => assert_eq!(found, expect.map(|path| place.at(path))),
             (Err(error), Err(part)) => assert!(error.contains(part), "{error}"),
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn rejects_world_writable_program() {
-        let place = Place::new();
+        let place = SearchPathFixture::new();
         fs::set_permissions(place.at("safe/tool"), fs::Permissions::from_mode(0o777)).unwrap();
         let error = place.found("tool", &["safe"]).unwrap_err();
         assert!(error.contains("other users can change it"), "{error}");

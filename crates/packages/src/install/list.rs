@@ -43,7 +43,7 @@ pub struct InstalledExtension {
 impl InstalledExtension {
     /// Returns the error for an extension whose approval changed since this was looked up.
     pub(super) fn changed_meanwhile_error(&self) -> InstallError {
-        InstallError::Meanwhile { name: ExtensionName::new(&self.name) }
+        InstallError::ConcurrentChange { name: ExtensionName::new(&self.name) }
     }
 }
 

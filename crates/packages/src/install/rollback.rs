@@ -56,7 +56,7 @@ pub(super) fn find_rollback_target(
         }
     }
     if passed.is_empty() {
-        return Err(InstallError::NoOlder { name });
+        return Err(InstallError::NoEarlierVersion { name });
     }
     let all: Vec<_> = passed
         .iter()

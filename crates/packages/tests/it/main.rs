@@ -5,5 +5,5 @@
 mod changes;
 mod discovery;
 mod install;
-mod kept;
 mod manifest;
+mod preserved_files;

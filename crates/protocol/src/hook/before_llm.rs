@@ -80,7 +80,9 @@ fn whole_number<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Opt
     let whole = number.as_u64().or_else(|| format!("{:.0}", number.as_f64()?).parse().ok());
     let exact =
         whole.filter(|whole| number.as_u64().is_some() || number.as_f64() == format!("{whole}").parse().ok());
-    exact.map(Some).ok_or_else(|| serde::de::Error::custom(format_args!("{number} is no number of tokens")))
+    exact
+        .map(Some)
+        .ok_or_else(|| serde::de::Error::custom(format_args!("{number} is not a number of tokens")))
 }
 
 /// The result of `hook.before_llm`.

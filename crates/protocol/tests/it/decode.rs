@@ -30,7 +30,7 @@ fn check(line: impl AsRef<[u8]>, expect: &str) {
 }
 
 #[test]
-fn known_frames() {
+fn reads_known_frames() {
     check(r#"{"type":"ready"}"#, "known ready");
     check("{\"type\":\"ready\"}\r", "known ready");
     check("  \t{ \"type\" : \"ready\" }  ", "known ready");
@@ -150,7 +150,7 @@ fn ambiguous_frames_are_rejected() {
 }
 
 #[test]
-fn numbers() {
+fn keeps_exact_numbers_and_rejects_those_out_of_range() {
     let tool =
         |number: &str| format!(r#"{{"type":"tool_call","id":"1","name":"t","args":{{"n":{number}}}}}"#);
     for number in

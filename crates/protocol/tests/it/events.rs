@@ -225,7 +225,7 @@ fn extension_events() -> Vec<AgentEvent> {
 }
 
 #[test]
-fn lines() {
+fn events_serialize_as_documented_lines() {
     let lines: String = events().iter().map(|event| serde_json::to_string(event).unwrap() + "\n").collect();
     assert_snapshot!(lines, @r#"
     {"type":"user_message","content":[{"type":"text","text":"hi"},{"type":"image","mime_type":"image/png","bytes":8}],"time":"2026-11-21T12:00:00Z"}

@@ -27,12 +27,12 @@ fn check<F: FrameSet + schemars::JsonSchema>(lines: &str) {
 }
 
 #[test]
-fn host_frames() {
+fn host_fixtures_match_types_and_schema() {
     check::<HostFrame>(HOST);
 }
 
 #[test]
-fn extension_frames() {
+fn extension_fixtures_match_types_and_schema() {
     check::<ExtensionFrame>(EXTENSION);
 }
 

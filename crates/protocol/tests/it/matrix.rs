@@ -158,13 +158,13 @@ fn check<F: FrameSet + schemars::JsonSchema + std::fmt::Debug>(lines: &str) -> u
 }
 
 #[test]
-fn host_frames() {
+fn faults_in_host_frames_are_detected() {
     let tried = check::<HostFrame>(fixtures::HOST);
     assert!(tried > 250, "only {tried} faults");
 }
 
 #[test]
-fn extension_frames() {
+fn faults_in_extension_frames_are_detected() {
     let tried = check::<ExtensionFrame>(fixtures::EXTENSION);
     assert!(tried > 350, "only {tried} faults");
 }

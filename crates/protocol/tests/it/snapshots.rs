@@ -17,7 +17,7 @@ fn lines<F: FrameSet>(frames: &[F]) -> String {
 }
 
 #[test]
-fn host_frames() {
+fn host_frames_serialize_as_documented_lines() {
     assert_snapshot!(lines(&samples::host()), @r#"
     {"type":"hello_ack","protocol_version":1,"zot_version":"0.1.0","haft_version":"0.1.0","provider":"anthropic","model":"claude","cwd":"/src/app","extension_dir":"/ext/todo","data_dir":"/ext/todo","capabilities":["panel_resize","before_agent_start","before_compact","ping","event_gap","intercept_roles","host_services","register_rejected","status"],"limits":{"max_line":1048576,"max_result_line":8388608,"max_depth":64,"max_nodes":200000,"max_name":64,"max_tools":128,"max_tools_in_all":512,"max_commands":256,"max_completions":100,"max_completion_text":200,"max_tool_description":4096,"max_tool_schema":65536,"hello_ms":10000,"ready_ms":10000,"command_ms":30000,"completions_ms":1000,"tool_call_ms":60000,"max_host_calls":16,"host_call_ms":30000,"intercept_ms":5000,"approval_ms":60000,"queue_frames":256,"queue_bytes":4194304,"write_stall_ms":10000,"partial_line_ms":30000,"frames_per_second":200,"frame_burst":2000,"overrun_ms":10000,"notes_per_second":10,"note_burst":50,"max_status_items":8,"max_status_text":80,"panels_per_second":30,"ping_ms":5000,"pong_ms":10000,"stderr_per_second":65536,"max_log":1048576,"max_result_text":51200,"max_result_lines":2000,"max_image":5242880,"max_images":8,"restart_min_ms":500,"restart_max_ms":30000,"max_crashes":5,"crash_window_ms":180000,"shutdown_ms":2000,"kill_ms":1000},"config":{"units":"si"},"sandbox":"standard","granted":{"net":"none"}}
     {"type":"register_rejected","what":"tool","name":"bash2","permission":"tools.register","reason":"not granted"}
@@ -55,7 +55,7 @@ fn host_frames() {
 }
 
 #[test]
-fn extension_frames() {
+fn extension_frames_serialize_as_documented_lines() {
     assert_snapshot!(lines(&samples::extension()), @r#"
     {"type":"hello","name":"todo","version":"1.0.0","capabilities":["panels"]}
     {"type":"hello","name":"todo","version":"1.0.0","capabilities":["panels"],"protocol_version":1}

@@ -4,7 +4,7 @@
 
 mod arguments;
 mod compaction;
-mod ends;
+mod connection_end;
 mod failures;
 mod frames;
 mod guide;

@@ -53,7 +53,7 @@ fn everything() -> Extension {
 }
 
 #[tokio::test]
-async fn opening() {
+async fn extension_registers_everything_before_ready() {
     let harness = Harness::start(everything()).await;
     insta::assert_snapshot!(harness.transcript(), @r#"
     ← {"type":"hello","name":"all","version":"1.2.3","capabilities":["commands","tools","events","panels","panel_resize","before_agent_start","ping","event_gap","host_services"]}
@@ -68,7 +68,7 @@ async fn opening() {
 }
 
 #[tokio::test]
-async fn questions_and_answers() {
+async fn handlers_answer_queries() {
     let harness = Harness::start(everything()).await;
     let opening = harness.transcript().len();
     assert_eq!(harness.command("hello", "Ada").await, Response::prompt("Greet Ada."));
@@ -115,7 +115,7 @@ async fn questions_and_answers() {
 }
 
 #[tokio::test]
-async fn panels_and_notes() {
+async fn handlers_draw_panels_and_send_notes() {
     let harness = Harness::start(everything()).await;
     assert_eq!(harness.panel("board"), None);
     harness.command("board", "").await;

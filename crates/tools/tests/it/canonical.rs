@@ -45,7 +45,7 @@ fn check(ground: &Ground, tool: &str, args: &Value, expect: &str) -> Vec<Resolve
 }
 
 #[test]
-fn one_spelling_for_each_path() {
+fn each_path_gets_one_spelling() {
     let ground = create_ground();
     let base = ground.base().display().to_string();
     for (written, spelled) in [
@@ -87,7 +87,7 @@ fn one_spelling_for_each_path() {
 }
 
 #[test]
-fn one_name_for_each_argument() {
+fn each_argument_gets_one_name() {
     let ground = create_ground();
     let edits = json!({"edits": [{"newText": "b", "oldText": "a"}], "path": "@a", "file_path": "other"});
     check(&ground, "edit", &edits, r#"{"path":"a","edits":[{"old_text":"a","new_text":"b"}]}"#);

@@ -10,11 +10,11 @@ use serde_json::json;
 use crate::ground::Ground;
 
 /// `in/dir`, and `out` beside it, which links lead to.
-struct Place {
+struct LinkedDirectories {
     dir: tempfile::TempDir,
 }
 
-impl Place {
+impl LinkedDirectories {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir_all(dir.path().join("in/dir")).unwrap();
@@ -63,7 +63,7 @@ fn names(dir: &Path) -> Vec<String> {
 async fn does_not_follow_directory_that_becomes_a_link() {
     for rooted in [false, true] {
         for name in ["in/dir/file", "in/dir/new"] {
-            let place = Place::new();
+            let place = LinkedDirectories::new();
             let mut environment = HostEnvironment::new(place.path("in"));
             if rooted {
                 environment = environment.with_root(place.path("in")).unwrap();
@@ -85,7 +85,7 @@ async fn does_not_follow_directory_that_becomes_a_link() {
 /// Another directory takes the name. It does not contain the file that was read.
 #[tokio::test]
 async fn does_not_write_into_replaced_directory() {
-    let place = Place::new();
+    let place = LinkedDirectories::new();
     let mut file = place.claim(HostEnvironment::new(place.path("in")), "in/dir/file").await;
     file.read(100).await.unwrap();
     place.swap(|dir| {
@@ -101,7 +101,7 @@ async fn does_not_write_into_replaced_directory() {
 /// Another directory takes the name of the root itself.
 #[tokio::test]
 async fn does_not_write_into_moved_root() {
-    let place = Place::new();
+    let place = LinkedDirectories::new();
     let environment = HostEnvironment::new(place.path("in")).with_root(place.path("in")).unwrap();
     fs::rename(place.path("in"), place.path("before")).unwrap();
     fs::create_dir_all(place.path("in/dir")).unwrap();
@@ -183,7 +183,7 @@ async fn does_not_write_hard_link_in_root() {
 
 #[tokio::test]
 async fn root_must_be_a_directory() {
-    let place = Place::new();
+    let place = LinkedDirectories::new();
     for name in ["nothing", "in/dir/file"] {
         assert!(HostEnvironment::new(place.path("in")).with_root(place.path(name)).is_err(), "{name}");
     }
@@ -192,7 +192,7 @@ async fn root_must_be_a_directory() {
 /// Missing parents are created, whatever the form of the path.
 #[tokio::test]
 async fn creates_nested_directories() {
-    let place = Place::new();
+    let place = LinkedDirectories::new();
     let environment = HostEnvironment::new(place.path("in")).with_backup_dir(place.path("state"));
     for name in ["in/a/b/c/file", "in/x/../y/file", "in/dir/file", "in/dir/../z/./file"] {
         let mut file = environment.claim(&place.path(name), ParentPolicy::Create).await.unwrap();

@@ -15,12 +15,12 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 /// `work`, the user's `home` with haft's `haft` in it, an extension's data in there, and `other`.
-struct Place {
+struct AccessFixture {
     dir: tempfile::TempDir,
     tools: Vec<Arc<dyn Tool>>,
 }
 
-impl Place {
+impl AccessFixture {
     fn new(bounded: bool) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().canonicalize().unwrap().join(name);
@@ -87,7 +87,7 @@ fn reached(output: &ToolOutput, reached: bool, what: &str) {
 
 #[tokio::test]
 async fn reads_and_writes_nothing_outside_the_rules() {
-    let place = Place::new(true);
+    let place = AccessFixture::new(true);
     for (path, within) in [
         ("work/a", true),
         ("work/inner/../a", true),
@@ -130,7 +130,7 @@ async fn commands_stay_within_bounds() {
     if haft_launch::sandbox::detect_support().standard.is_err() {
         return;
     }
-    let place = Place::new(true);
+    let place = AccessFixture::new(true);
     for (command, works) in [
         ("cat a && echo x >sub/made && cat ../other/d ../home/b", true),
         ("echo x >../home/haft/data/ext/made && echo x >$TMPDIR/made", true),
@@ -145,13 +145,13 @@ async fn commands_stay_within_bounds() {
         assert_eq!(!output.is_error, works, "{command}: {output:?}");
         assert!(works || !format!("{output:?}").contains("secret"), "{command}: {output:?}");
     }
-    let open = Place::new(false);
+    let open = AccessFixture::new(false);
     assert!(!open.call("bash", json!({ "command": "cat ../other/c" })).await.is_error);
 }
 
 #[tokio::test]
 async fn without_bounds_only_hafts_own_files_are_excluded() {
-    let place = Place::new(false);
+    let place = AccessFixture::new(false);
     for (path, within) in
         [("other/c", true), ("work/link", true), ("home/haft/auth.json", false), ("home/auth-link", false)]
     {
@@ -167,7 +167,7 @@ async fn without_bounds_only_hafts_own_files_are_excluded() {
 
 #[tokio::test]
 async fn content_and_remarks_are_separate_texts() {
-    let place = Place::new(true);
+    let place = AccessFixture::new(true);
     fs::write(place.path("work/long"), "line\n".repeat(3000)).unwrap();
     fs::write(place.path("work/empty"), "").unwrap();
     let texts = |output: &ToolOutput| -> Vec<String> {
@@ -196,7 +196,7 @@ async fn content_and_remarks_are_separate_texts() {
 #[tokio::test]
 async fn only_the_caller_can_read_its_complete_output() {
     for bounded in [true, false] {
-        let place = Place::new(bounded);
+        let place = AccessFixture::new(bounded);
         let ran = place.call("bash", json!({ "command": "seq 9000; exit 3" })).await;
         let details: Value = ran.details.unwrap().read().unwrap();
         assert_eq!(details["exit_code"], 3);
@@ -205,7 +205,7 @@ async fn only_the_caller_can_read_its_complete_output() {
         let first = place.call("read", json!({ "path": path, "limit": 1 })).await;
         assert_eq!(first.content[0], ContentBlock::text("1\n"));
         reached(&place.call("write", json!({ "path": path, "content": "" })).await, false, path);
-        let other = Place { tools: place.others(bounded), dir: place.dir };
+        let other = AccessFixture { tools: place.others(bounded), dir: place.dir };
         reached(&other.call("read", json!({ "path": path })).await, false, path);
         let of_other = other.call("bash", json!({ "command": "seq 9000" })).await;
         let of_other: Value = of_other.details.unwrap().read().unwrap();
@@ -220,7 +220,7 @@ async fn only_the_caller_can_read_its_complete_output() {
 
 #[tokio::test]
 async fn distinguishes_failures_that_a_program_can_handle() {
-    let place = Place::new(true);
+    let place = AccessFixture::new(true);
     let kind = |output: ToolOutput| output.failure;
     assert_eq!(kind(place.read("work/none").await), Some(ToolFailureKind::NotFound));
     assert_eq!(kind(place.write("work/a").await), Some(ToolFailureKind::NotRead));

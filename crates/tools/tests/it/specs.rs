@@ -55,7 +55,7 @@ fn descriptions_of_read_and_edit_name_their_arguments() {
 }
 
 #[test]
-fn the_schema_of_edit() {
+fn schema_of_edit_describes_required_fields() {
     let schema: Value = Ground::new().tool("edit").spec().schema.read().unwrap();
     insta::assert_json_snapshot!(schema, @r#"
     {

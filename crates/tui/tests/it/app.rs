@@ -2,11 +2,9 @@
 
 mod commands;
 mod completions;
+mod deferred_input;
 mod fake;
-mod held;
 mod inline;
-mod kept;
-mod late;
 mod leaving;
 mod lines;
 mod panels;
@@ -15,4 +13,6 @@ mod refused;
 mod screens;
 mod sessions;
 mod settings;
+mod stray_keys;
 mod typing;
+mod unsent_text;

@@ -18,7 +18,7 @@ fn problems(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn built_in_themes() {
+fn built_in_themes_style_every_role() {
     for theme in [Theme::dark(), Theme::light()] {
         let name = theme.name().to_string();
         for (depth, suffix) in [
@@ -33,7 +33,7 @@ fn built_in_themes() {
 }
 
 #[test]
-fn theme_without_colors() {
+fn theme_without_colors_uses_modifiers() {
     for theme in [Theme::dark(), Theme::light()] {
         let theme = theme.with_color_depth(ColorDepth::None);
         for role in Role::ALL {

@@ -26,10 +26,10 @@ impl Tool for Stock {
     fn spec(&self) -> Arc<ToolSpec> {
         let schema = json!({
             "type": "object",
-            "properties": { "item": { "type": "string", "description": "What to look for." } },
+            "properties": { "item": { "type": "string", "description": "The item to count." } },
             "required": ["item"],
         });
-        Arc::new(ToolSpec::new("stock", "How many of an item are left.").with_schema(schema.into()))
+        Arc::new(ToolSpec::new("stock", "Count the remaining pieces of an item.").with_schema(schema.into()))
     }
 
     /// At this point the arguments fit the schema, and every hook has allowed the call.

@@ -17,23 +17,23 @@ fn check(program: &str, expect: &[&str]) {
 }
 
 #[test]
-fn minimal() {
+fn minimal_prints_its_answer() {
     check(env!("CARGO_BIN_EXE_minimal"), &["An agent is a model, tools, and a loop around both."]);
 }
 
 #[test]
-fn custom_tool() {
+fn custom_tool_answers_the_model() {
     check(env!("CARGO_BIN_EXE_custom-tool"), &["I looked: teapots: 12 left."]);
 }
 
 #[test]
-fn custom_model() {
+fn custom_model_answers_prompts() {
     let expect = ["You said 5 words.", "You said 2 words.", "4 messages with house/counter-1"];
     check(env!("CARGO_BIN_EXE_custom-model"), &expect);
 }
 
 #[test]
-fn hooks() {
+fn hooks_block_a_call() {
     let expect = [
         "dice: 4",
         "blocked by one-roll",
@@ -44,7 +44,7 @@ fn hooks() {
 }
 
 #[test]
-fn extensions() {
+fn extension_answers_a_tool_call() {
     let expect = [
         "py-guide says: One request to the model and the tool calls in its answer.",
         "A step? One request to the model and the tool calls in its answer.",
@@ -53,7 +53,7 @@ fn extensions() {
 }
 
 #[test]
-fn several_agents() {
+fn several_agents_answer() {
     let expect = ["Old pond. A frog leaps in. The sound of water.", "Tea: it is warm."];
     check(env!("CARGO_BIN_EXE_several-agents"), &expect);
 }

@@ -5,9 +5,9 @@ use haft_sdk::{Extension, ToolResult};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// The arguments of the model. The doc comments become the descriptions in the schema.
+/// The arguments of the tool. The doc comments become the descriptions in the schema.
 #[derive(Debug, Deserialize, JsonSchema)]
-struct Place {
+struct CityLocation {
     /// Name of the city, for example `Berlin`.
     city: String,
 }
@@ -30,8 +30,8 @@ enum Units {
 /// The extension: one tool, `weather`.
 pub fn extension() -> Extension {
     Extension::new("weather", "1.0.0")
-        .tool("weather", "Get the current weather for a city.", |place: Place, host| async move {
-            let city = place.city.trim();
+        .tool("weather", "Get the current weather for a city.", |location: CityLocation, host| async move {
+            let city = location.city.trim();
             if city.is_empty() {
                 return ToolResult::error("city must not be empty");
             }

@@ -87,3 +87,13 @@ async fn reload_respects_no_ext_and_tool_choice() {
     assert_eq!(offered(&joined), ["changed"]);
     joined.host.shutdown().await;
 }
+
+#[test]
+fn blocked_text_names_one_next_step() {
+    assert_eq!(
+        blocked_text("the required extension guard is missing"),
+        "no tool may run: the required extension guard is missing; run `haft doctor` for the next step"
+    );
+    let why = "the required extension guard is missing; run `haft ext install guard`";
+    assert_eq!(blocked_text(why), format!("no tool may run: {why}"));
+}

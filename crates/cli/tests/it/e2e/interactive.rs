@@ -9,8 +9,8 @@ mod inline;
 mod login;
 mod panel;
 mod screens;
-pub(super) mod seat;
 mod sessions;
+pub(super) mod terminal_session;
 mod typing;
 mod work;
 
@@ -28,7 +28,7 @@ use serde_json::json;
 use super::requests::said;
 use super::running::eventually;
 use super::scene::Scene;
-use seat::{ends_with, setup, terminal};
+use terminal_session::{ends_with, setup, terminal};
 
 #[test]
 fn answers_prompt_and_restores_terminal() {

@@ -8,7 +8,7 @@ use haft_test_support::model_server::Scenario;
 use haft_test_support::pty::{Pty, vt100};
 use rustix::process::Signal;
 
-use super::interactive::seat::setup;
+use super::interactive::terminal_session::setup;
 use super::requests::said;
 use super::scene::{Scene, bash};
 
@@ -25,7 +25,7 @@ fn ends_with(pty: &Pty, code: u32) {
 }
 
 #[test]
-fn conversation_with_list_and_command() {
+fn answers_prompts_and_selects_from_a_list() {
     let scene = Scene::new(vec![Scenario::text("Hello from the model."), Scenario::text("And again.")]);
     let pty = dumb(&scene, &[]);
     pty.wait_for("type a prompt and press enter");

@@ -10,17 +10,17 @@ use crate::world::World;
 const WIRES: [WireFormat; 3] = [WireFormat::Anthropic, WireFormat::OpenAiChat, WireFormat::OpenAiResponses];
 
 #[test]
-fn complete_run_split_at_every_byte_anthropic() {
+fn anthropic_run_survives_a_split_at_every_byte() {
     journey(WireFormat::Anthropic);
 }
 
 #[test]
-fn complete_run_split_at_every_byte_chat() {
+fn openai_chat_run_survives_a_split_at_every_byte() {
     journey(WireFormat::OpenAiChat);
 }
 
 #[test]
-fn complete_run_split_at_every_byte_responses() {
+fn openai_responses_run_survives_a_split_at_every_byte() {
     journey(WireFormat::OpenAiResponses);
 }
 

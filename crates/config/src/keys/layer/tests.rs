@@ -105,6 +105,31 @@ fn reads_and_validates_environment() {
 }
 
 #[test]
+fn only_former_names_are_reported() {
+    let variable = |name: &'static str, value: &'static str| {
+        ConfigLayer::from_env(move |asked| (asked == name).then(|| value.to_owned())).unwrap()
+    };
+    let flags = ConfigLayer::empty(LayerSource::Flags);
+    let former = |mut layer: ConfigLayer| {
+        // A model's name with a provider sets the provider as well.
+        Settings::merge(std::slice::from_mut(&mut layer), &|model, _| {
+            model.split_once('/').map(|(provider, id)| (provider.to_owned(), id.to_owned()))
+        });
+        layer.former_names().collect::<Vec<_>>()
+    };
+    assert_eq!(
+        former(variable("HAFT_REASONING", "low")),
+        ["the variable `HAFT_REASONING` is now `HAFT_THINKING`; the former name still works"]
+    );
+    assert_eq!(
+        former(flags.with_former_flag("thinking", "--reasoning")),
+        ["the flag `--reasoning` is now `--thinking`; the former name still works"]
+    );
+    assert!(former(variable("HAFT_THINKING", "low")).is_empty());
+    assert!(former(variable("HAFT_MODEL", "anthropic/claude")).is_empty());
+}
+
+#[test]
 fn every_thinking_level_is_read_under_both_names() {
     for (name, level) in ThinkingLevel::NAMES.into_iter().zip(ThinkingLevel::ALL.iter().copied()) {
         for key in ["thinking", "reasoning"] {

@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt, DuplexStream};
 
 use crate::session::offers::{EventTopic, ExtensionOffers};
 
-struct Bench {
+struct QueueFixture {
     queue: Arc<SendQueue>,
     pump: Arc<EventPump>,
     far: DuplexStream,
@@ -16,7 +16,7 @@ struct Bench {
     inbox: mpsc::UnboundedReceiver<ActorCommand>,
 }
 
-impl Bench {
+impl QueueFixture {
     fn new(pipe: usize) -> Self {
         let (near, far) = tokio::io::duplex(pipe);
         let (mailbox, inbox) = mpsc::unbounded();
@@ -28,15 +28,15 @@ impl Bench {
         Self { queue: Arc::new(queue), pump, far, mailbox, inbox }
     }
 
-    /// Creates a bench whose extension watches turns.
+    /// Creates a fixture whose extension watches turns.
     fn watching(pipe: usize) -> Self {
-        let bench = Self::new(pipe);
+        let fixture = Self::new(pipe);
         let events = ["turn_start".to_owned()].into();
-        bench.queue.subscribe(
+        fixture.queue.subscribe(
             EventFilter::from_offers(&ExtensionOffers { events, ..ExtensionOffers::default() }),
             true,
         );
-        bench
+        fixture
     }
 
     fn ask(&self, number: u64, text: &str) -> bool {
@@ -79,123 +79,123 @@ fn line(step: u32) -> String {
 
 #[tokio::test(start_paused = true)]
 async fn ends_without_progress_but_not_with_slow_progress() {
-    let mut bench = Bench::new(16);
-    assert!(bench.ask(1, &"x".repeat(64)));
+    let mut fixture = QueueFixture::new(16);
+    assert!(fixture.ask(1, &"x".repeat(64)));
     for _ in 0..3 {
         tokio::time::advance(Duration::from_secs(9)).await;
-        bench.far.read_exact(&mut [0; 8]).await.unwrap();
+        fixture.far.read_exact(&mut [0; 8]).await.unwrap();
     }
-    assert_eq!(bench.queue.flushed_lines(), 0);
-    assert!(matches!(bench.command().await, ActorCommand::WriterEnd(WriterEnd::Stalled)));
-    assert!(!bench.ask(2, "late\n"));
+    assert_eq!(fixture.queue.flushed_lines(), 0);
+    assert!(matches!(fixture.command().await, ActorCommand::WriterEnd(WriterEnd::Stalled)));
+    assert!(!fixture.ask(2, "late\n"));
 }
 
 #[tokio::test]
 async fn writes_short_line_immediately_and_finishes_partial_line() {
-    let mut bench = Bench::new(10);
-    assert!(bench.ask(1, "first\n"));
-    assert_eq!(bench.queue.flushed_lines(), 1, "nothing was awaited yet");
+    let mut fixture = QueueFixture::new(10);
+    assert!(fixture.ask(1, "first\n"));
+    assert_eq!(fixture.queue.flushed_lines(), 1, "nothing was awaited yet");
     for number in [2, 3] {
-        assert!(bench.ask(number, "second\n"));
-        assert_eq!(bench.queue.flushed_lines(), 1);
+        assert!(fixture.ask(number, "second\n"));
+        assert_eq!(fixture.queue.flushed_lines(), 1);
     }
-    assert_eq!(bench.rest().await, "first\nsecond\nsecond\n");
-    assert!(matches!(bench.command().await, ActorCommand::WriterEnd(WriterEnd::Done)));
-    assert_eq!(bench.queue.flushed_lines(), 3);
+    assert_eq!(fixture.rest().await, "first\nsecond\nsecond\n");
+    assert!(matches!(fixture.command().await, ActorCommand::WriterEnd(WriterEnd::Done)));
+    assert_eq!(fixture.queue.flushed_lines(), 3);
 }
 
 #[tokio::test]
 async fn query_is_sent_after_earlier_events() {
-    let mut bench = Bench::watching(1024);
-    bench.step(1);
-    assert!(bench.ask(1, "question\n"));
-    assert_eq!(bench.queue.flushed_lines(), 1, "nothing was awaited yet");
-    bench.step(2);
-    assert_eq!(bench.rest().await, line(1) + "question\n" + &line(2));
+    let mut fixture = QueueFixture::watching(1024);
+    fixture.step(1);
+    assert!(fixture.ask(1, "question\n"));
+    assert_eq!(fixture.queue.flushed_lines(), 1, "nothing was awaited yet");
+    fixture.step(2);
+    assert_eq!(fixture.rest().await, line(1) + "question\n" + &line(2));
 }
 
 #[tokio::test]
 async fn starts_no_task_before_a_line_waits() {
-    let bench = Bench::new(10);
-    assert!(bench.ask(1, "short\n"));
-    assert!(!bench.has_task());
-    assert!(bench.ask(2, "too long for what is left\n"));
-    assert!(bench.has_task());
+    let fixture = QueueFixture::new(10);
+    assert!(fixture.ask(1, "short\n"));
+    assert!(!fixture.has_task());
+    assert!(fixture.ask(2, "too long for what is left\n"));
+    assert!(fixture.has_task());
 }
 
 #[tokio::test]
 async fn closes_unused_queue() {
-    let mut bench = Bench::new(10);
-    assert_eq!(bench.rest().await, "");
-    assert!(matches!(bench.command().await, ActorCommand::WriterEnd(WriterEnd::Done)));
-    assert!(!bench.ask(1, "late\n"));
+    let mut fixture = QueueFixture::new(10);
+    assert_eq!(fixture.rest().await, "");
+    assert!(matches!(fixture.command().await, ActorCommand::WriterEnd(WriterEnd::Done)));
+    assert!(!fixture.ask(1, "late\n"));
 }
 
 #[tokio::test]
 async fn sends_only_watched_events_and_announces_first() {
-    let mut bench = Bench::watching(1024);
-    bench.queue.push_events(&batch(&[("turn_start", 1), ("turn_end", 0), ("turn_start", 2)], 100));
-    assert!(matches!(bench.command().await, ActorCommand::EventSent));
-    bench.queue.note_sign_of_life();
-    bench.step(3);
-    assert!(matches!(bench.command().await, ActorCommand::EventSent));
-    assert_eq!(bench.rest().await, line(1) + &line(2) + &line(3));
+    let mut fixture = QueueFixture::watching(1024);
+    fixture.queue.push_events(&batch(&[("turn_start", 1), ("turn_end", 0), ("turn_start", 2)], 100));
+    assert!(matches!(fixture.command().await, ActorCommand::EventSent));
+    fixture.queue.note_sign_of_life();
+    fixture.step(3);
+    assert!(matches!(fixture.command().await, ActorCommand::EventSent));
+    assert_eq!(fixture.rest().await, line(1) + &line(2) + &line(3));
 }
 
 #[tokio::test]
 async fn event_waits_for_earlier_commands() {
-    let mut bench = Bench::watching(1024);
+    let mut fixture = QueueFixture::watching(1024);
     // A query is pending that the extension's task has not encoded yet.
-    bench.queue.expect_command();
-    bench.step(1);
-    bench.step(2);
-    assert_eq!(bench.queue.pending_commands(), 3);
-    assert!(bench.ask(1, "question\n"));
+    fixture.queue.expect_command();
+    fixture.step(1);
+    fixture.step(2);
+    assert_eq!(fixture.queue.pending_commands(), 3);
+    assert!(fixture.ask(1, "question\n"));
     for _ in 0..2 {
-        let ActorCommand::Events(run) = bench.command().await else { panic!("no events") };
-        bench.queue.push_posted(run);
+        let ActorCommand::Events(run) = fixture.command().await else { panic!("no events") };
+        fixture.queue.push_posted(run);
     }
-    bench.queue.note_commands_done(3);
-    bench.step(3);
-    assert_eq!(bench.rest().await, "question\n".to_owned() + &line(1) + &line(2) + &line(3));
+    fixture.queue.note_commands_done(3);
+    fixture.step(3);
+    assert_eq!(fixture.rest().await, "question\n".to_owned() + &line(1) + &line(2) + &line(3));
 }
 
 #[tokio::test]
 async fn reports_overlong_event_as_lost() {
-    let mut bench = Bench::watching(1024);
-    bench.step(1);
-    bench.queue.push_events(&batch(&[("turn_start", 2)], 10));
-    bench.step(3);
-    assert_eq!(bench.queue.lost_events(), 1);
-    assert_eq!(bench.rest().await, line(1) + "{\"type\":\"event_gap\",\"lost\":1}\n" + &line(3));
-    assert!(matches!(bench.command().await, ActorCommand::EventSent));
-    assert!(matches!(bench.command().await, ActorCommand::EventsLost));
+    let mut fixture = QueueFixture::watching(1024);
+    fixture.step(1);
+    fixture.queue.push_events(&batch(&[("turn_start", 2)], 10));
+    fixture.step(3);
+    assert_eq!(fixture.queue.lost_events(), 1);
+    assert_eq!(fixture.rest().await, line(1) + "{\"type\":\"event_gap\",\"lost\":1}\n" + &line(3));
+    assert!(matches!(fixture.command().await, ActorCommand::EventSent));
+    assert!(matches!(fixture.command().await, ActorCommand::EventsLost));
 }
 
 #[tokio::test]
 async fn keeps_order_through_narrow_pipe() {
-    let mut bench = Bench::watching(7);
-    (0..600).for_each(|step| bench.step(step));
+    let mut fixture = QueueFixture::watching(7);
+    (0..600).for_each(|step| fixture.step(step));
     let expect: String = (0..600).map(line).collect();
-    assert_eq!(bench.rest().await, expect);
+    assert_eq!(fixture.rest().await, expect);
 }
 
 #[tokio::test]
 async fn closes_input_when_extension_task_ends() {
-    let mut bench = Bench::watching(4);
-    bench.step(1);
-    drop(QueueOwner(Arc::clone(&bench.queue)));
+    let mut fixture = QueueFixture::watching(4);
+    fixture.step(1);
+    drop(QueueOwner(Arc::clone(&fixture.queue)));
     let mut all = Vec::new();
-    bench.far.read_to_end(&mut all).await.unwrap();
+    fixture.far.read_to_end(&mut all).await.unwrap();
     assert!(all.is_empty());
-    assert!(!bench.ask(1, "late\n"));
-    drop(bench.mailbox);
+    assert!(!fixture.ask(1, "late\n"));
+    drop(fixture.mailbox);
 }
 
 /// Recipients of events, as a list of queues.
-struct Row(Vec<Arc<SendQueue>>);
+struct QueueRecipients(Vec<Arc<SendQueue>>);
 
-impl EventRecipients for Row {
+impl EventRecipients for QueueRecipients {
     fn deliver(&self, batch: &EventBatch) {
         self.0.iter().for_each(|queue| queue.push_events(batch));
     }
@@ -203,29 +203,29 @@ impl EventRecipients for Row {
 
 #[tokio::test]
 async fn keeps_order_of_events_and_lines() {
-    let mut bench = Bench::watching(1024);
-    let row: Arc<dyn EventRecipients> = Arc::new(Row(vec![Arc::clone(&bench.queue)]));
+    let mut fixture = QueueFixture::watching(1024);
+    let recipients: Arc<dyn EventRecipients> = Arc::new(QueueRecipients(vec![Arc::clone(&fixture.queue)]));
     let tell = |step| {
         let topic = EventTopic { name: "turn_start", tool: None };
-        bench.pump.publish_event(&row, topic, || Some(LifecycleEvent::turn_start(step)));
+        fixture.pump.publish_event(&recipients, topic, || Some(LifecycleEvent::turn_start(step)));
     };
     tell(1);
     tell(2);
-    assert!(bench.ask(1, "question\n"));
+    assert!(fixture.ask(1, "question\n"));
     tell(3);
-    assert_eq!(bench.queue.flushed_lines(), 1, "nothing was awaited yet");
-    assert_eq!(bench.rest().await, line(1) + &line(2) + "question\n" + &line(3));
+    assert_eq!(fixture.queue.flushed_lines(), 1, "nothing was awaited yet");
+    assert_eq!(fixture.rest().await, line(1) + &line(2) + "question\n" + &line(3));
 }
 
 #[tokio::test]
 async fn distributes_events_for_other_extensions_first() {
-    let (mut both, mut one) = (Bench::watching(1024), Bench::watching(1024));
+    let (mut both, mut one) = (QueueFixture::watching(1024), QueueFixture::watching(1024));
     let queues = vec![Arc::clone(&both.queue), Arc::clone(&one.queue)];
     let rows: [Arc<dyn EventRecipients>; 2] =
-        [Arc::new(Row(queues.clone())), Arc::new(Row(queues[..1].to_vec()))];
-    for (step, row) in [(1, 0), (2, 1), (3, 0)] {
+        [Arc::new(QueueRecipients(queues.clone())), Arc::new(QueueRecipients(queues[..1].to_vec()))];
+    for (step, index) in [(1, 0), (2, 1), (3, 0)] {
         let topic = EventTopic { name: "turn_start", tool: None };
-        both.pump.publish_event(&rows[row], topic, || Some(LifecycleEvent::turn_start(step)));
+        both.pump.publish_event(&rows[index], topic, || Some(LifecycleEvent::turn_start(step)));
     }
     both.pump.distribute_events();
     assert_eq!(both.rest().await, line(1) + &line(2) + &line(3));
@@ -234,22 +234,24 @@ async fn distributes_events_for_other_extensions_first() {
 
 #[tokio::test]
 async fn skips_encoding_of_unwatched_events() {
-    let mut bench = Bench::watching(1024);
-    let row: Arc<dyn EventRecipients> = Arc::new(Row(vec![Arc::clone(&bench.queue)]));
-    bench.pump.publish_event(&row, EventTopic { name: "turn_end", tool: None }, || panic!("unwatched event"));
-    assert_eq!(bench.rest().await, "");
+    let mut fixture = QueueFixture::watching(1024);
+    let recipients: Arc<dyn EventRecipients> = Arc::new(QueueRecipients(vec![Arc::clone(&fixture.queue)]));
+    fixture.pump.publish_event(&recipients, EventTopic { name: "turn_end", tool: None }, || {
+        panic!("unwatched event")
+    });
+    assert_eq!(fixture.rest().await, "");
 }
 
 #[tokio::test]
 async fn pump_writes_events_without_further_calls() {
-    let mut bench = Bench::watching(1024);
-    let row: Arc<dyn EventRecipients> = Arc::new(Row(vec![Arc::clone(&bench.queue)]));
+    let mut fixture = QueueFixture::watching(1024);
+    let recipients: Arc<dyn EventRecipients> = Arc::new(QueueRecipients(vec![Arc::clone(&fixture.queue)]));
     for step in [1, 2] {
         let topic = EventTopic { name: "turn_start", tool: None };
-        bench.pump.publish_event(&row, topic, || Some(LifecycleEvent::turn_start(step)));
+        fixture.pump.publish_event(&recipients, topic, || Some(LifecycleEvent::turn_start(step)));
     }
     let expect = line(1) + &line(2);
     let mut all = vec![0; expect.len()];
-    bench.far.read_exact(&mut all).await.unwrap();
+    fixture.far.read_exact(&mut all).await.unwrap();
     assert_eq!(String::from_utf8(all).unwrap(), expect);
 }

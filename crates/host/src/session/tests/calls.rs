@@ -5,37 +5,37 @@ use std::time::Duration;
 use haft_protocol::ext::{HostResult, Limits, ResultBlock};
 use haft_protocol::ids::RequestId;
 
-use super::bench::Bench;
+use super::session_fixture::SessionFixture;
 
-fn call(bench: &mut Bench, id: &str, call: &str) {
-    bench.line(&format!(r#"{{"type":"host_call","id":"{id}","call":"{call}","args":{{}}}}"#));
+fn call(fixture: &mut SessionFixture, id: &str, call: &str) {
+    fixture.line(&format!(r#"{{"type":"host_call","id":"{id}","call":"{call}","args":{{}}}}"#));
 }
 
-fn done(bench: &mut Bench, id: &str) {
+fn done(fixture: &mut SessionFixture, id: &str) {
     let content = vec![ResultBlock::Text { text: "done".into() }];
     let (id, is_error) = (RequestId::new(id), false);
     let result = HostResult { id, content, is_error, code: None, by: None, permission: None, details: None };
-    bench.session.handle_result(result, bench.now);
-    bench.settle();
+    fixture.session.handle_result(result, fixture.now);
+    fixture.settle();
 }
 
 #[test]
 fn answers_each_call_once_within_limit() {
-    let mut bench = Bench::ready_within(Limits { max_host_calls: 2, ..Limits::default() });
-    call(&mut bench, "a", "read");
-    call(&mut bench, "b", "exec");
-    call(&mut bench, "c", "write");
-    call(&mut bench, "b", "edit");
-    call(&mut bench, "d", "delete");
-    done(&mut bench, "a");
-    done(&mut bench, "a");
-    call(&mut bench, "a", "edit");
-    bench.line(r#"{"type":"host_call_cancel","id":"b"}"#);
-    bench.line(r#"{"type":"host_call_cancel","id":"z"}"#);
-    bench.session.shutdown(bench.now);
-    bench.settle();
-    done(&mut bench, "b");
-    insta::assert_snapshot!(bench.transcript, @r#"
+    let mut fixture = SessionFixture::ready_within(Limits { max_host_calls: 2, ..Limits::default() });
+    call(&mut fixture, "a", "read");
+    call(&mut fixture, "b", "exec");
+    call(&mut fixture, "c", "write");
+    call(&mut fixture, "b", "edit");
+    call(&mut fixture, "d", "delete");
+    done(&mut fixture, "a");
+    done(&mut fixture, "a");
+    call(&mut fixture, "a", "edit");
+    fixture.line(r#"{"type":"host_call_cancel","id":"b"}"#);
+    fixture.line(r#"{"type":"host_call_cancel","id":"z"}"#);
+    fixture.session.shutdown(fixture.now);
+    fixture.settle();
+    done(&mut fixture, "b");
+    insta::assert_snapshot!(fixture.transcript, @r#"
     +0.000 ← {"type":"host_call","id":"a","call":"read","args":{}}
     +0.000 * read a
     +0.000 ← {"type":"host_call","id":"b","call":"exec","args":{}}
@@ -62,95 +62,103 @@ fn answers_each_call_once_within_limit() {
 /// Two queries are open at the first call, none at the second, and one at the third.
 #[test]
 fn call_ends_with_last_query_that_it_may_serve() {
-    let mut bench = Bench::ready();
-    let (tool, guard) = (bench.tool("tool"), bench.guard("guard"));
-    call(&mut bench, "both", "exec");
-    bench.session.cancel(&tool);
-    bench.settle();
-    assert!(!bench.transcript.contains("cancel"), "{}", bench.transcript);
-    bench.session.cancel(&guard);
-    bench.settle();
-    call(&mut bench, "own", "exec");
-    let tool = bench.tool("tool");
-    call(&mut bench, "one", "exec");
-    bench.session.cancel(&tool);
-    bench.settle();
-    let tool = bench.tool("tool");
-    call(&mut bench, "answered", "exec");
-    bench.line(&format!(r#"{{"type":"tool_result","id":"{tool}","content":[]}}"#));
-    bench.session.cancel(&tool);
-    bench.settle();
-    let cancelled: Vec<&str> =
-        bench.transcript.lines().filter_map(|line| line.split_once("* cancel ")).map(|(_, id)| id).collect();
+    let mut fixture = SessionFixture::ready();
+    let (tool, guard) = (fixture.tool("tool"), fixture.guard("guard"));
+    call(&mut fixture, "both", "exec");
+    fixture.session.cancel(&tool);
+    fixture.settle();
+    assert!(!fixture.transcript.contains("cancel"), "{}", fixture.transcript);
+    fixture.session.cancel(&guard);
+    fixture.settle();
+    call(&mut fixture, "own", "exec");
+    let tool = fixture.tool("tool");
+    call(&mut fixture, "one", "exec");
+    fixture.session.cancel(&tool);
+    fixture.settle();
+    let tool = fixture.tool("tool");
+    call(&mut fixture, "answered", "exec");
+    fixture.line(&format!(r#"{{"type":"tool_result","id":"{tool}","content":[]}}"#));
+    fixture.session.cancel(&tool);
+    fixture.settle();
+    let cancelled: Vec<&str> = fixture
+        .transcript
+        .lines()
+        .filter_map(|line| line.split_once("* cancel "))
+        .map(|(_, id)| id)
+        .collect();
     assert_eq!(cancelled, ["both", "one"]);
 }
 
 /// A call for an answer that came too late ends, like a call for a cancelled query.
 #[test]
 fn call_ends_with_overdue_query() {
-    let mut bench = Bench::ready();
-    call(&mut bench, "own", "exec");
-    bench.guard("guard");
-    call(&mut bench, "asked", "exec");
-    bench.pass(Duration::from_secs(3600));
-    assert!(bench.transcript.contains("hook_timeout"), "{}", bench.transcript);
-    let cancelled: Vec<&str> =
-        bench.transcript.lines().filter_map(|line| line.split_once("* cancel ")).map(|(_, id)| id).collect();
+    let mut fixture = SessionFixture::ready();
+    call(&mut fixture, "own", "exec");
+    fixture.guard("guard");
+    call(&mut fixture, "asked", "exec");
+    fixture.pass(Duration::from_secs(3600));
+    assert!(fixture.transcript.contains("hook_timeout"), "{}", fixture.transcript);
+    let cancelled: Vec<&str> = fixture
+        .transcript
+        .lines()
+        .filter_map(|line| line.split_once("* cancel "))
+        .map(|(_, id)| id)
+        .collect();
     assert_eq!(cancelled, ["asked"]);
 }
 
 #[test]
 fn rejects_calls_before_ready() {
-    let mut bench = Bench::new();
-    bench.line(r#"{"type":"hello","name":"ext"}"#);
-    call(&mut bench, "a", "read");
-    assert!(bench.transcript.contains(r#""code":"unavailable""#), "{}", bench.transcript);
-    assert!(!bench.transcript.contains('*'), "{}", bench.transcript);
+    let mut fixture = SessionFixture::new();
+    fixture.line(r#"{"type":"hello","name":"ext"}"#);
+    call(&mut fixture, "a", "read");
+    assert!(fixture.transcript.contains(r#""code":"unavailable""#), "{}", fixture.transcript);
+    assert!(!fixture.transcript.contains('*'), "{}", fixture.transcript);
 }
 
 /// Ten thousand sequential calls are slowed down to the rate and do not end the extension.
 #[test]
 fn limits_call_rate_and_counts_refused_calls() {
-    let mut bench = Bench::ready();
+    let mut fixture = SessionFixture::ready();
     let limits = Limits::default();
     for _ in 0..limits.frame_burst {
-        call(&mut bench, "a", "edit");
-        done(&mut bench, "a");
+        call(&mut fixture, "a", "edit");
+        done(&mut fixture, "a");
     }
-    assert!(!bench.session.is_paused());
-    bench.transcript.clear();
-    let begun = bench.now;
+    assert!(!fixture.session.is_paused());
+    fixture.transcript.clear();
+    let begun = fixture.now;
     for _ in 0..10_000 {
-        call(&mut bench, "a", "edit");
-        done(&mut bench, "a");
-        while bench.session.is_paused() {
-            bench.pass(Duration::from_millis(5));
+        call(&mut fixture, "a", "edit");
+        done(&mut fixture, "a");
+        while fixture.session.is_paused() {
+            fixture.pass(Duration::from_millis(5));
         }
     }
-    let took = (bench.now - begun).as_secs();
+    let took = (fixture.now - begun).as_secs();
     assert!((49..=51).contains(&took), "{took} s at {} a second", limits.frames_per_second);
-    assert_eq!(bench.faults(), ["rate_limited"]);
+    assert_eq!(fixture.faults(), ["rate_limited"]);
     for _ in 0..10_000 {
-        call(&mut bench, "a", "delete");
-        bench.pass(Duration::from_millis(2));
+        call(&mut fixture, "a", "delete");
+        fixture.pass(Duration::from_millis(2));
     }
     assert_eq!(
-        bench.faults(),
+        fixture.faults(),
         ["rate_limited", "rate_limited"],
         "one report of the slow-down, one of the end"
     );
-    assert!(!bench.session.phase.is_in_use());
+    assert!(!fixture.session.phase.is_in_use());
 }
 
 #[test]
 fn ungranted_calls_count_as_flood_and_are_reported_once() {
-    let mut bench = Bench::granted(r#"{"host":["fs.read"]}"#);
-    bench.line(r#"{"type":"hello","name":"ext"}"#);
-    bench.line(r#"{"type":"ready"}"#);
-    bench.transcript.clear();
-    call(&mut bench, "a", "write");
-    call(&mut bench, "b", "read");
-    insta::assert_snapshot!(bench.transcript, @r#"
+    let mut fixture = SessionFixture::granted(r#"{"host":["fs.read"]}"#);
+    fixture.line(r#"{"type":"hello","name":"ext"}"#);
+    fixture.line(r#"{"type":"ready"}"#);
+    fixture.transcript.clear();
+    call(&mut fixture, "a", "write");
+    call(&mut fixture, "b", "read");
+    insta::assert_snapshot!(fixture.transcript, @r#"
     +0.000 ← {"type":"host_call","id":"a","call":"write","args":{}}
     +0.000 ! permission_denied: made a call without permission: extension ext must not use write through haft: the permission fs.write is not granted
     +0.000 → {"type":"host_result","id":"a","content":[{"type":"text","text":"extension ext must not use write through haft: the permission fs.write is not granted"}],"is_error":true,"code":"permission_denied","permission":"fs.write"}
@@ -158,20 +166,20 @@ fn ungranted_calls_count_as_flood_and_are_reported_once() {
     +0.000 * read b
     "#);
     for _ in 0..10_000 {
-        call(&mut bench, "a", "exec");
+        call(&mut fixture, "a", "exec");
     }
-    assert!(bench.session.is_paused());
-    assert_eq!(bench.faults(), ["permission_denied", "rate_limited"]);
+    assert!(fixture.session.is_paused());
+    assert_eq!(fixture.faults(), ["permission_denied", "rate_limited"]);
 }
 
 #[test]
 fn long_call_counts_for_each_portion() {
-    let mut bench = Bench::ready_within(Limits { frame_burst: 20, ..Limits::default() });
+    let mut fixture = SessionFixture::ready_within(Limits { frame_burst: 20, ..Limits::default() });
     let long = "x".repeat(900_000);
     for expect in [false, true] {
-        bench.line(&format!(
+        fixture.line(&format!(
             r#"{{"type":"host_call","id":"{expect}","call":"write","args":{{"content":"{long}"}}}}"#
         ));
-        assert_eq!(bench.session.is_paused(), expect);
+        assert_eq!(fixture.session.is_paused(), expect);
     }
 }

@@ -3,7 +3,7 @@
 use haft_protocol::ext::QueryCompletions;
 use insta::assert_snapshot;
 
-use super::bench::Bench;
+use super::session_fixture::SessionFixture;
 use super::*;
 
 fn typed(prefix: &str) -> QueryCompletions {
@@ -12,17 +12,17 @@ fn typed(prefix: &str) -> QueryCompletions {
 
 #[test]
 fn accepts_timely_and_reports_late_completions() {
-    let mut bench = Bench::ready();
-    bench.ask("first", typed("d"), 1);
-    bench.pass(Duration::from_millis(999));
-    bench.line(r#"{"type":"command_completions_response","id":"r1","items":[{"value":"done 1"}]}"#);
-    bench.ask("second", typed("do"), 1);
-    bench.pass(Duration::from_secs(1));
-    bench.line(r#"{"type":"command_completions_response","id":"r2"}"#);
-    bench.ask("third", typed("don"), 1);
-    bench.line(r#"{"type":"command_response","id":"r3"}"#);
-    bench.line(r#"{"type":"command_completions_response","id":"r3","items":null}"#);
-    assert_snapshot!(bench.transcript, @r#"
+    let mut fixture = SessionFixture::ready();
+    fixture.ask("first", typed("d"), 1);
+    fixture.pass(Duration::from_millis(999));
+    fixture.line(r#"{"type":"command_completions_response","id":"r1","items":[{"value":"done 1"}]}"#);
+    fixture.ask("second", typed("do"), 1);
+    fixture.pass(Duration::from_secs(1));
+    fixture.line(r#"{"type":"command_completions_response","id":"r2"}"#);
+    fixture.ask("third", typed("don"), 1);
+    fixture.line(r#"{"type":"command_response","id":"r3"}"#);
+    fixture.line(r#"{"type":"command_completions_response","id":"r3","items":null}"#);
+    assert_snapshot!(fixture.transcript, @r#"
     +0.000 → {"type":"command_completions","id":"r1","name":"todo","prefix":"d"}
     +0.999 ← {"type":"command_completions_response","id":"r1","items":[{"value":"done 1"}]}
     +0.999 = first: Completions(CommandCompletionsResponse { id: RequestId("r1"), items: [CompletionItem { value: "done 1", label: "", description: "" }] })
@@ -41,13 +41,13 @@ fn accepts_timely_and_reports_late_completions() {
 
 #[test]
 fn unread_completion_does_not_end_extension() {
-    let mut bench = Bench::ready();
-    bench.ask("first", typed("d"), 1);
-    bench.pass_unread(Duration::from_secs(1));
-    assert_eq!((bench.session.is_closed(), bench.faults()), (false, vec!["call_timeout".to_owned()]));
-    bench.ask("second", typed("d"), 1);
-    bench.session.end("ended with status 1");
-    bench.settle();
-    assert!(bench.transcript.contains("= second: "), "{}", bench.transcript);
-    assert_eq!(bench.faults(), ["exited"]);
+    let mut fixture = SessionFixture::ready();
+    fixture.ask("first", typed("d"), 1);
+    fixture.pass_unread(Duration::from_secs(1));
+    assert_eq!((fixture.session.is_closed(), fixture.faults()), (false, vec!["call_timeout".to_owned()]));
+    fixture.ask("second", typed("d"), 1);
+    fixture.session.end("ended with status 1");
+    fixture.settle();
+    assert!(fixture.transcript.contains("= second: "), "{}", fixture.transcript);
+    assert_eq!(fixture.faults(), ["exited"]);
 }

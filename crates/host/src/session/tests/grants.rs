@@ -1,27 +1,27 @@
 //! Registrations beyond the grant.
 
-use super::bench::Bench;
+use super::session_fixture::SessionFixture;
 
 const GRANTED: &str = r#"{"tools":{"register":["weather"]},"events":["turn_end"],
     "intercept":[{"event":"tool_call","role":"gate","tools":["bash"]}]}"#;
 
-fn registers(bench: &mut Bench) {
-    bench.line(r#"{"type":"register_tool","name":"weather"}"#);
-    bench.line(r#"{"type":"register_tool","name":"bash2"}"#);
-    bench.line(r#"{"type":"register_command","name":"weather"}"#);
-    bench.line(
+fn registers(fixture: &mut SessionFixture) {
+    fixture.line(r#"{"type":"register_tool","name":"weather"}"#);
+    fixture.line(r#"{"type":"register_tool","name":"bash2"}"#);
+    fixture.line(r#"{"type":"register_command","name":"weather"}"#);
+    fixture.line(
         r#"{"type":"subscribe","events":["turn_end","tool_call"],"intercept":["turn_start",{"event":"tool_call","role":"gate"}]}"#,
     );
-    bench.line(r#"{"type":"ready"}"#);
+    fixture.line(r#"{"type":"ready"}"#);
 }
 
 #[test]
 fn rejects_ungranted_registrations_and_keeps_the_rest() {
-    let mut bench = Bench::granted(GRANTED);
-    bench.line(r#"{"type":"hello","name":"ext","capabilities":["register_rejected"]}"#);
-    bench.transcript.clear();
-    registers(&mut bench);
-    insta::assert_snapshot!(bench.transcript, @r#"
+    let mut fixture = SessionFixture::granted(GRANTED);
+    fixture.line(r#"{"type":"hello","name":"ext","capabilities":["register_rejected"]}"#);
+    fixture.transcript.clear();
+    registers(&mut fixture);
+    insta::assert_snapshot!(fixture.transcript, @r#"
     +0.000 ← {"type":"register_tool","name":"weather"}
     +0.000 · Starting
     +0.000 ← {"type":"register_tool","name":"bash2"}
@@ -40,7 +40,7 @@ fn rejects_ungranted_registrations_and_keeps_the_rest() {
     +0.000 ← {"type":"ready"}
     +0.000 · Ready
     "#);
-    let offers = bench.session.offers();
+    let offers = fixture.session.offers();
     assert_eq!(offers.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["weather"]);
     assert_eq!(offers.events.iter().collect::<Vec<_>>(), ["turn_end"]);
     assert_eq!(offers.intercepts.len(), 1);
@@ -50,19 +50,19 @@ fn rejects_ungranted_registrations_and_keeps_the_rest() {
 
 #[test]
 fn sends_no_rejection_frame_if_unsupported() {
-    let mut bench = Bench::granted(GRANTED);
-    bench.line(r#"{"type":"hello","name":"ext"}"#);
-    bench.transcript.clear();
-    registers(&mut bench);
-    assert!(!bench.transcript.contains("→"), "{}", bench.transcript);
-    assert_eq!(bench.faults(), ["register_rejected"; 4]);
+    let mut fixture = SessionFixture::granted(GRANTED);
+    fixture.line(r#"{"type":"hello","name":"ext"}"#);
+    fixture.transcript.clear();
+    registers(&mut fixture);
+    assert!(!fixture.transcript.contains("→"), "{}", fixture.transcript);
+    assert_eq!(fixture.faults(), ["register_rejected"; 4]);
 }
 
 #[test]
 fn extension_without_permissions_may_register_everything() {
-    let mut bench = Bench::new();
-    bench.line(r#"{"type":"hello","name":"ext"}"#);
-    registers(&mut bench);
-    assert_eq!(bench.faults(), [""; 0]);
-    assert_eq!((bench.session.offers().tools.len(), bench.session.offers().intercepts.len()), (2, 2));
+    let mut fixture = SessionFixture::new();
+    fixture.line(r#"{"type":"hello","name":"ext"}"#);
+    registers(&mut fixture);
+    assert_eq!(fixture.faults(), [""; 0]);
+    assert_eq!((fixture.session.offers().tools.len(), fixture.session.offers().intercepts.len()), (2, 2));
 }

@@ -1,6 +1,6 @@
 //! Process hooks in virtual time: JSON-RPC with calls by the host and replies by the hook.
 
-use super::bench::Bench;
+use super::session_fixture::SessionFixture;
 use super::*;
 
 fn seconds(count: u64) -> Duration {
@@ -8,30 +8,32 @@ fn seconds(count: u64) -> Duration {
 }
 
 /// Returns the transcript without the calls and the replies.
-fn told(bench: &Bench) -> String {
-    let lines =
-        bench.transcript.lines().filter(|line| !line.contains("hook.approve_tool") && !line.contains(" ← "));
+fn told(fixture: &SessionFixture) -> String {
+    let lines = fixture
+        .transcript
+        .lines()
+        .filter(|line| !line.contains("hook.approve_tool") && !line.contains(" ← "));
     lines.collect::<Vec<_>>().join("\n")
 }
 
 #[test]
-fn a_whole_life() {
-    let mut bench = Bench::hook();
-    assert!(!bench.session.has_greeted());
-    bench.pass(seconds(1));
-    bench.line(r#"{"jsonrpc":"2.0","id":1,"result":{"ok":true,"name":"gate"}}"#);
-    assert!(bench.session.has_greeted());
-    bench.approval("bash");
-    bench.line(r#"{"jsonrpc":"2.0","id":2,"result":{"approved":true}}"#);
-    bench.session.send_message(
+fn hook_session_starts_answers_and_shuts_down() {
+    let mut fixture = SessionFixture::hook();
+    assert!(!fixture.session.has_greeted());
+    fixture.pass(seconds(1));
+    fixture.line(r#"{"jsonrpc":"2.0","id":1,"result":{"ok":true,"name":"gate"}}"#);
+    assert!(fixture.session.has_greeted());
+    fixture.approval("bash");
+    fixture.line(r#"{"jsonrpc":"2.0","id":2,"result":{"approved":true}}"#);
+    fixture.session.send_message(
         OutboundMessage::event(haft_protocol::hook::RuntimeEvent::default()).unwrap(),
-        bench.now,
+        fixture.now,
     );
-    bench.session.shutdown(bench.now);
-    bench.settle();
-    bench.session.end("exited with status 0");
-    bench.settle();
-    insta::assert_snapshot!(bench.transcript, @r#"
+    fixture.session.shutdown(fixture.now);
+    fixture.settle();
+    fixture.session.end("exited with status 0");
+    fixture.settle();
+    insta::assert_snapshot!(fixture.transcript, @r#"
     +0.000 → {"jsonrpc":"2.0","id":1,"method":"hook.hello","params":{"name":"gate","version":1,"modes":["tool"]}}
     +1.000 ← {"jsonrpc":"2.0","id":1,"result":{"ok":true,"name":"gate"}}
     +1.000 · Ready
@@ -47,11 +49,11 @@ fn a_whole_life() {
 
 #[test]
 fn kills_hook_without_signal_after_two_seconds() {
-    let mut bench = Bench::ready_hook();
-    bench.session.shutdown(bench.now);
-    bench.settle();
-    bench.pass(seconds(10));
-    insta::assert_snapshot!(bench.transcript, @r#"
+    let mut fixture = SessionFixture::ready_hook();
+    fixture.session.shutdown(fixture.now);
+    fixture.settle();
+    fixture.pass(seconds(10));
+    insta::assert_snapshot!(fixture.transcript, @r#"
     +0.000 · close input
     +0.000 · Stopping
     +2.000 · log: still running: killing the process
@@ -61,11 +63,11 @@ fn kills_hook_without_signal_after_two_seconds() {
 
 #[test]
 fn fails_without_hello_reply() {
-    let mut bench = Bench::hook();
-    bench.transcript.clear();
-    bench.line("starting up");
-    bench.pass(seconds(60));
-    insta::assert_snapshot!(bench.transcript, @r#"
+    let mut fixture = SessionFixture::hook();
+    fixture.transcript.clear();
+    fixture.line("starting up");
+    fixture.pass(seconds(60));
+    insta::assert_snapshot!(fixture.transcript, @r#"
     +0.000 ← starting up
     +0.000 · log: skipped: not JSON: expected value in "starting up"
     +5.000 ! hello_timeout: did not answer hook.hello within 5 s
@@ -75,9 +77,9 @@ fn fails_without_hello_reply() {
 
 #[track_caller]
 fn hello(reply: &str, expect: Result<(), &str>) {
-    let mut bench = Bench::hook();
-    bench.line(reply);
-    match (bench.session.state(), expect) {
+    let mut fixture = SessionFixture::hook();
+    fixture.line(reply);
+    match (fixture.session.state(), expect) {
         (ExtensionState::Ready, Ok(())) => {}
         (ExtensionState::Failed { code: FaultCode::HelloInvalid, message }, Err(expect)) => {
             assert!(message.contains(expect), "{message}");
@@ -104,22 +106,22 @@ fn accepts_any_object_or_nothing_as_hello_reply() {
 
 #[test]
 fn sends_no_query_before_hello() {
-    let mut bench = Bench::hook();
-    bench.transcript.clear();
-    bench.approval("bash");
-    insta::assert_snapshot!(told(&bench), @"+0.000 = bash: has not said hello yet");
+    let mut fixture = SessionFixture::hook();
+    fixture.transcript.clear();
+    fixture.approval("bash");
+    insta::assert_snapshot!(told(&fixture), @"+0.000 = bash: has not said hello yet");
 }
 
 #[test]
 fn replies_come_in_any_order() {
-    let mut bench = Bench::ready_hook();
+    let mut fixture = SessionFixture::ready_hook();
     for ticket in ["first", "second", "third"] {
-        bench.approval(ticket);
+        fixture.approval(ticket);
     }
-    bench.line(r#"{"jsonrpc":"2.0","id":4,"result":{"approved":true}}"#);
-    bench.line(r#"{"jsonrpc":"2.0","id":2,"result":{}}"#);
-    bench.line(r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"method not found"}}"#);
-    insta::assert_snapshot!(told(&bench), @r#"
+    fixture.line(r#"{"jsonrpc":"2.0","id":4,"result":{"approved":true}}"#);
+    fixture.line(r#"{"jsonrpc":"2.0","id":2,"result":{}}"#);
+    fixture.line(r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"method not found"}}"#);
+    insta::assert_snapshot!(told(&fixture), @r#"
     +0.000 = third: {"approved":true}
     +0.000 = first: {}
     +0.000 ! hook_error: second: the hook reported an error: method not found
@@ -129,13 +131,13 @@ fn replies_come_in_any_order() {
 
 #[test]
 fn logs_late_reply_and_reports_second_one() {
-    let mut bench = Bench::ready_hook();
-    bench.approval("slow");
-    bench.pass(seconds(60));
-    bench.line(r#"{"jsonrpc":"2.0","id":2,"result":{"approved":true}}"#);
-    bench.line(r#"{"jsonrpc":"2.0","id":2,"result":{"approved":true}}"#);
-    bench.line(r#"{"jsonrpc":"2.0","id":99,"result":{"approved":true}}"#);
-    insta::assert_snapshot!(told(&bench), @r#"
+    let mut fixture = SessionFixture::ready_hook();
+    fixture.approval("slow");
+    fixture.pass(seconds(60));
+    fixture.line(r#"{"jsonrpc":"2.0","id":2,"result":{"approved":true}}"#);
+    fixture.line(r#"{"jsonrpc":"2.0","id":2,"result":{"approved":true}}"#);
+    fixture.line(r#"{"jsonrpc":"2.0","id":99,"result":{"approved":true}}"#);
+    insta::assert_snapshot!(told(&fixture), @r#"
     +60.000 ! hook_timeout: slow was not answered within 60 s
     +60.000 = slow: did not answer within 60 s
     +60.000 · log: late_response: reply 2
@@ -146,20 +148,20 @@ fn logs_late_reply_and_reports_second_one() {
 
 #[test]
 fn skips_noise_and_accepts_reply() {
-    let mut bench = Bench::ready_hook();
-    bench.approval("bash");
+    let mut fixture = SessionFixture::ready_hook();
+    fixture.approval("bash");
     for noise in ["DEBUG: thinking", "[1,2]", "\u{feff}{}", r#""text""#, "{", r#"{"id":0,"result":{}}"#] {
-        bench.line(noise);
+        fixture.line(noise);
     }
-    bench.bytes(&[0xff, 0xfe, 0x00]);
+    fixture.bytes(&[0xff, 0xfe, 0x00]);
     // The hook's own call does not answer the call with the same number.
-    bench.line(r#"{"jsonrpc":"2.0","id":2,"method":"host.notify","params":{"text":"hi"}}"#);
-    bench.line(r#"{"jsonrpc":"2.0","method":"log","params":{}}"#);
+    fixture.line(r#"{"jsonrpc":"2.0","id":2,"method":"host.notify","params":{"text":"hi"}}"#);
+    fixture.line(r#"{"jsonrpc":"2.0","method":"log","params":{}}"#);
     for id in [r#""2""#, "2.0", "-2", "null", "true"] {
-        bench.line(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"approved":false}}}}"#));
+        fixture.line(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"approved":false}}}}"#));
     }
-    bench.line(r#"{"jsonrpc":"2.0","id":2,"result":{"approved":true}}"#);
-    insta::assert_snapshot!(told(&bench), @r#"
+    fixture.line(r#"{"jsonrpc":"2.0","id":2,"result":{"approved":true}}"#);
+    insta::assert_snapshot!(told(&fixture), @r#"
     +0.000 · log: skipped: not JSON: expected value in "DEBUG: thinking"
     +0.000 · log: skipped: a frame is a JSON object in "[1,2]"
     +0.000 · log: skipped: not JSON: expected value in "\u{feff}{}"
@@ -180,10 +182,10 @@ fn skips_noise_and_accepts_reply() {
 
 #[test]
 fn unreadable_reply_fails_its_call_immediately() {
-    let mut bench = Bench::ready_hook();
-    bench.approval("bash");
-    bench.line(r#"{"jsonrpc":"2.0","id":2,"result":{"approved":false,"approved":true}}"#);
-    insta::assert_snapshot!(told(&bench), @r#"
+    let mut fixture = SessionFixture::ready_hook();
+    fixture.approval("bash");
+    fixture.line(r#"{"jsonrpc":"2.0","id":2,"result":{"approved":false,"approved":true}}"#);
+    insta::assert_snapshot!(told(&fixture), @r#"
     +0.000 ! hook_error: bash: the reply cannot be read: key "approved" occurs twice in one object; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
     +0.000 = bash: sent an invalid answer: the reply cannot be read: key "approved" occurs twice in one object; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
     "#);
@@ -191,25 +193,25 @@ fn unreadable_reply_fails_its_call_immediately() {
 
 #[test]
 fn flood_of_noise_ends_connection() {
-    let mut bench =
-        Bench::hook_within(Limits { frames_per_second: 10, frame_burst: 10, ..Limits::default() });
-    bench.line(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+    let mut fixture =
+        SessionFixture::hook_within(Limits { frames_per_second: 10, frame_burst: 10, ..Limits::default() });
+    fixture.line(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
     for _ in 0..300 {
-        bench.line("DEBUG");
-        bench.pass(Duration::from_millis(50));
+        fixture.line("DEBUG");
+        fixture.pass(Duration::from_millis(50));
     }
-    assert_eq!(bench.faults(), ["rate_limited", "rate_limited"]);
-    assert!(bench.session.is_closed());
+    assert_eq!(fixture.faults(), ["rate_limited", "rate_limited"]);
+    assert!(fixture.session.is_closed());
 }
 
 #[test]
 fn accepts_replies_up_to_the_limit() {
-    let mut bench = Bench::ready_hook();
-    assert_eq!(bench.session.line_limit(), MAX_RESULT_LINE);
-    bench.approval("bash");
-    bench.session.handle_too_long();
-    bench.settle();
-    insta::assert_snapshot!(told(&bench), @r#"
+    let mut fixture = SessionFixture::ready_hook();
+    assert_eq!(fixture.session.line_limit(), MAX_RESULT_LINE);
+    fixture.approval("bash");
+    fixture.session.handle_too_long();
+    fixture.settle();
+    insta::assert_snapshot!(told(&fixture), @r#"
     +0.000 ! frame_too_long: sent a line longer than 8388608 bytes
     +0.000 = bash: sent a line longer than 8388608 bytes
     +0.000 · Failed { code: FrameTooLong, message: "sent a line longer than 8388608 bytes" }
@@ -218,21 +220,21 @@ fn accepts_replies_up_to_the_limit() {
 
 #[test]
 fn end_of_output_fails_open_queries() {
-    let mut bench = Bench::ready_hook();
-    bench.approval("bash");
-    let half = bench
+    let mut fixture = SessionFixture::ready_hook();
+    fixture.approval("bash");
+    let half = fixture
         .session
         .line_decoder()
         .decode(&bytes::Bytes::from_static(b"{\"jsonrpc\":\"2.0\",\"id"), Default::default());
-    assert_eq!(bench.session.handle_tail(half, bench.now), Some(20));
+    assert_eq!(fixture.session.handle_tail(half, fixture.now), Some(20));
     let whole = br#"{"jsonrpc":"2.0","id":2,"result":{"approved":true}}"#;
-    let whole = bench.session.line_decoder().decode(&bytes::Bytes::from_static(whole), Default::default());
-    assert_eq!(bench.session.handle_tail(whole, bench.now), None, "a last line needs no newline");
-    bench.settle();
-    bench.approval("edit");
-    bench.session.end("exited with status 3");
-    bench.settle();
-    insta::assert_snapshot!(told(&bench), @r#"
+    let whole = fixture.session.line_decoder().decode(&bytes::Bytes::from_static(whole), Default::default());
+    assert_eq!(fixture.session.handle_tail(whole, fixture.now), None, "a last line needs no newline");
+    fixture.settle();
+    fixture.approval("edit");
+    fixture.session.end("exited with status 3");
+    fixture.settle();
+    insta::assert_snapshot!(told(&fixture), @r#"
     +0.000 = bash: {"approved":true}
     +0.000 ! exited: exited with status 3
     +0.000 = edit: exited with status 3
@@ -242,11 +244,11 @@ fn end_of_output_fails_open_queries() {
 
 #[test]
 fn exit_before_hello_quotes_output() {
-    let mut bench = Bench::hook();
-    bench.transcript.clear();
-    bench.session.end("exited with status 1; it printed: SyntaxError: invalid syntax");
-    bench.settle();
-    insta::assert_snapshot!(bench.transcript, @r#"
+    let mut fixture = SessionFixture::hook();
+    fixture.transcript.clear();
+    fixture.session.end("exited with status 1; it printed: SyntaxError: invalid syntax");
+    fixture.settle();
+    insta::assert_snapshot!(fixture.transcript, @r#"
     +0.000 ! exited: ended before hello: exited with status 1; it printed: SyntaxError: invalid syntax
     +0.000 · Failed { code: Exited, message: "ended before hello: exited with status 1; it printed: SyntaxError: invalid syntax" }
     "#);
@@ -254,10 +256,10 @@ fn exit_before_hello_quotes_output() {
 
 #[test]
 fn unread_query_ends_hook() {
-    let mut bench = Bench::ready_hook();
-    bench.approval("bash");
-    bench.pass_unread(seconds(60));
-    insta::assert_snapshot!(told(&bench), @r#"
+    let mut fixture = SessionFixture::ready_hook();
+    fixture.approval("bash");
+    fixture.pass_unread(seconds(60));
+    insta::assert_snapshot!(told(&fixture), @r#"
     +60.000 = bash: does not read its input: bash could not be delivered within 60 s
     +60.000 ! write_stalled: does not read its input: bash could not be delivered within 60 s
     +60.000 · Failed { code: WriteStalled, message: "does not read its input: bash could not be delivered within 60 s" }

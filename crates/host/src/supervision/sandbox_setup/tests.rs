@@ -80,7 +80,7 @@ fn is_available() -> bool {
 }
 
 #[test]
-fn no_sandbox_without_grant() {
+fn extension_without_grant_gets_no_sandbox() {
     assert_eq!(Ground::new().confined(), Ok(None));
 }
 

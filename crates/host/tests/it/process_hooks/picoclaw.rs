@@ -73,7 +73,7 @@ impl Scene {
     }
 
     /// Runs a prompt with such an agent.
-    async fn prompt(self) -> (Ran, Told) {
+    async fn prompt(self) -> (Ran, HookTranscript) {
         let agent = self.agent().build().unwrap();
         self.host.session_start(Some(agent.session()));
         let ran = self.stage.prompt(&agent, "hello").await;
@@ -81,20 +81,20 @@ impl Scene {
     }
 
     /// Returns the hook's queries and events.
-    async fn end(self) -> Told {
+    async fn end(self) -> HookTranscript {
         self.host.ping().await;
         self.host.shutdown().await;
-        Told { lines: self.peer.await.unwrap(), events: self.events }
+        HookTranscript { lines: self.peer.await.unwrap(), events: self.events }
     }
 }
 
 /// The queries and events of a hook, and the messages to the user.
-struct Told {
+struct HookTranscript {
     lines: Vec<Value>,
     events: Events,
 }
 
-impl Told {
+impl HookTranscript {
     /// Returns the params of each call of this method.
     fn asked(&self, method: &str) -> Vec<&Value> {
         self.lines.iter().filter(|line| line["method"] == method).map(|line| &line["params"]).collect()

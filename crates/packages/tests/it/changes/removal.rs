@@ -140,7 +140,7 @@ fn does_not_remove_version_approved_in_the_meantime() {
     world.install(PLAIN, "one");
     let shown = world.row();
     let second = world.install(PLAIN, "two").entry;
-    let refused = |error| assert!(matches!(error, InstallError::Meanwhile { .. }), "{error}");
+    let refused = |error| assert!(matches!(error, InstallError::ConcurrentChange { .. }), "{error}");
     refused(world.store.remove(&shown).unwrap_err());
     assert_eq!((world.entry(), world.row().state), (second, InstallStatus::Enabled));
     assert_eq!(names(&world.at("home/copies/x")), ["extension.json", "run"]);
@@ -162,7 +162,7 @@ fn does_not_remove_placed_version_approved_in_the_meantime() {
         extension(&dir, PLAIN, run);
         world.store.propose_in_place(&dir).unwrap().accept(ApprovalMethod::Yes, "1").unwrap();
         let error = world.store.remove(&shown).unwrap_err();
-        assert!(matches!(error, InstallError::Meanwhile { .. }), "{error}");
+        assert!(matches!(error, InstallError::ConcurrentChange { .. }), "{error}");
         assert_eq!((dirs(), world.row().state), (before.clone(), InstallStatus::Enabled));
     }
 }

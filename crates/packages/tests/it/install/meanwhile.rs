@@ -46,12 +46,15 @@ fn approval_is_valid_only_for_shown_state() {
     first.accept(ApprovalMethod::Terminal, "1").unwrap();
     let before = entry(&world);
     let error = second.accept(ApprovalMethod::Terminal, "1").unwrap_err();
-    assert!(matches!(error, InstallError::Meanwhile { .. }), "{error}");
+    assert!(matches!(error, InstallError::ConcurrentChange { .. }), "{error}");
     assert_eq!((entry(&world), world.stored()), (before, (1, 0)));
 
     let third = version(&world, "3");
     world.store.remove(&world.row("hello")).unwrap();
-    assert!(matches!(third.accept(ApprovalMethod::Terminal, "1"), Err(InstallError::Meanwhile { .. })));
+    assert!(matches!(
+        third.accept(ApprovalMethod::Terminal, "1"),
+        Err(InstallError::ConcurrentChange { .. })
+    ));
     assert_eq!(world.stored(), (0, 0), "the removed extension does not come back");
 }
 
@@ -97,7 +100,7 @@ fn rollback_skips_changed_versions() {
     assert_eq!((now.tree, trees(&now)), (versions[0].tree, vec![versions[2].tree, versions[1].tree]));
 
     let error = world.store.roll_back(&row, &older).unwrap_err();
-    assert!(matches!(error, InstallError::Meanwhile { .. }), "{error}");
+    assert!(matches!(error, InstallError::ConcurrentChange { .. }), "{error}");
     tamper(&world, &versions[2]);
     let error = world.store.find_rollback_target(&world.row("hello")).unwrap_err().to_string();
     assert!(error.contains("cannot roll back hello: "), "{error}");
@@ -128,6 +131,6 @@ fn does_not_record_origin_after_another_approval() {
     let other = world.source("elsewhere", HELLO);
     world.install(&other);
     let error = same.record_origin().unwrap_err();
-    assert!(matches!(error, InstallError::Meanwhile { .. }), "{error}");
+    assert!(matches!(error, InstallError::ConcurrentChange { .. }), "{error}");
     assert_eq!(entry(&world).source, InstallOrigin::Directory { path: other });
 }

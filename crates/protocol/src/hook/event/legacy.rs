@@ -60,7 +60,9 @@ impl<'de> Deserialize<'de> for LegacyKind {
         let named =
             || json.read::<String>().ok().and_then(|name| HookEventKind::from_name(&name)).map(Self::Name);
         let numbered = || json.read::<u64>().ok().and_then(HookEventKind::from_number).map(Self::Number);
-        named().or_else(numbered).ok_or_else(|| D::Error::custom(format_args!("{json} is no kind of event")))
+        named()
+            .or_else(numbered)
+            .ok_or_else(|| D::Error::custom(format_args!("{json} is not a kind of event")))
     }
 }
 
@@ -73,7 +75,7 @@ impl schemars::JsonSchema for LegacyKind {
         let names: Vec<_> = HookEventKind::ALL.iter().map(|kind| kind.legacy_name()).collect();
         let numbers: Vec<_> = HookEventKind::ALL.iter().map(|kind| kind.number()).collect();
         schemars::json_schema!({
-            "description": "How a kind is written: PicoClaw's documents show a name, its code sends a number.",
+            "description": "Form of a kind: a name in PicoClaw's documents, a number in the output of its code.",
             "anyOf": [{ "type": "string", "enum": names }, { "type": "integer", "enum": numbers }],
         })
     }

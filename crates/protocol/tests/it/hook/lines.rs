@@ -90,7 +90,7 @@ fn invalid_call_is_rejected_with_its_id() {
     );
     check(
         r#"{"method":"hook.event","params":{"Kind":"nap"}}"#,
-        (None, "hook.event: params: Kind: \"nap\" is no kind of event"),
+        (None, "hook.event: params: Kind: \"nap\" is not a kind of event"),
     );
 }
 

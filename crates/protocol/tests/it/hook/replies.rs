@@ -23,7 +23,7 @@ fn check_unread(line: &str, expect: (Option<u64>, &str, &str)) {
 }
 
 #[test]
-fn results() {
+fn reads_results() {
     check(r#"{"jsonrpc":"2.0","id":1,"result":{"a": 1 }}"#, 1, Ok(r#"{"a":1}"#));
     check(r#" {"id":18446744073709551615,"result":"x"} "#, u64::MAX, Ok(r#""x""#));
     check(r#"{"Id":2,"RESULT":{"Action":1}}"#, 2, Ok(r#"{"Action":1}"#));

@@ -26,7 +26,7 @@ fn answer(request: &str, mut fields: Value) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn yes() {
+async fn allowed_call_runs() {
     let (mut client, id) = asked().await;
     client.ask(answer(&id, json!({"value": "yes"}))).await;
     client.ask(answer(&id, json!({"confirmed": true}))).await;
@@ -36,7 +36,7 @@ async fn yes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no() {
+async fn denied_call_does_not_run() {
     let (mut client, id) = asked().await;
     client.ask(answer(&id, json!({"confirmed": false}))).await;
     client.until("done").await;
@@ -44,7 +44,7 @@ async fn no() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn neither() {
+async fn cancelled_question_denies_call() {
     let (mut client, id) = asked().await;
     client.ask(answer(&id, json!({"cancelled": true}))).await;
     client.until("done").await;
@@ -165,28 +165,28 @@ async fn failing(choice: Option<Value>) -> (EndReason, String) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn failing_gate_continue_without_it() {
+async fn run_continues_without_failing_gate() {
     let (end, said) = failing(Some(json!({"value": "continue_without"}))).await;
     assert_eq!(end, EndReason::Input);
     assert_snapshot!(said);
 }
 
 #[tokio::test(start_paused = true)]
-async fn failing_gate_restart() {
+async fn failing_gate_restarts_on_request() {
     let (end, said) = failing(Some(json!({"value": "restart"}))).await;
     assert_eq!(end, EndReason::Input);
     assert_snapshot!(said);
 }
 
 #[tokio::test(start_paused = true)]
-async fn failing_gate_stop() {
+async fn failing_gate_stops_server_on_request() {
     let (end, said) = failing(Some(json!({"value": "stop"}))).await;
     assert_eq!(end, EndReason::Stopped);
     assert_snapshot!(said);
 }
 
 #[tokio::test(start_paused = true)]
-async fn failing_gate_without_a_person() {
+async fn failing_gate_stops_server_without_a_person() {
     let (end, said) = failing(None).await;
     assert_eq!(end, EndReason::Stopped);
     assert_snapshot!(said);

@@ -19,7 +19,7 @@ fn responds(fields: Value) -> Vec<Value> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn commands() {
+async fn commands_run_by_name_and_from_prompts() {
     let (program, mut peer) = Program::new([]).with_extension("todo");
     let mut client = Client::of(program);
     begins(&mut peer, "todo", ["ask", "put", "show", "fail", "noop"].map(command)).await;
@@ -51,7 +51,7 @@ async fn commands() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn notes_and_host_calls() {
+async fn client_receives_notes_and_host_calls() {
     let (program, mut peer) = Program::new([]).with_extension("todo");
     let mut client = Client::of(program);
     begins(&mut peer, "todo", []).await;
@@ -90,7 +90,7 @@ async fn status_text_disappears_with_the_extension() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn command_completions() {
+async fn extension_completes_its_command() {
     let (program, mut peer) = Program::new([]).with_extension("todo");
     let mut client = Client::of(program);
     let completes = json!({"type": "register_command", "name": "todo", "completes": true});
@@ -152,12 +152,12 @@ pub(super) async fn with_panels(drives: Drives) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn panels() {
+async fn panels_open_redraw_and_close() {
     assert_snapshot!(with_panels(Client::of).await);
 }
 
 #[tokio::test(start_paused = true)]
-async fn tools_and_gates() {
+async fn gates_rewrite_and_block_calls() {
     let look = |args| Answer::Call("look", args);
     let model = [
         look(r#"{"at":"both"}"#),
@@ -237,7 +237,7 @@ async fn running_command_ends_with_abort_or_session() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn session_without_extensions() {
+async fn session_without_extensions_rejects_extension_commands() {
     let mut client = Client::of(Program::new([]).plain());
     client.ask(json!({"type": "list_commands"})).await;
     client.ask(json!({"type": "list_extensions"})).await;

@@ -90,14 +90,14 @@ macro_rules! same {
 }
 
 same! {
-    a_prompt_with_a_tool: prompts::with_a_tool,
-    images_that_are_some_and_that_are_none: prompts::with_images,
-    what_is_said_to_an_agent_at_work: steering::steered,
-    what_is_taken_back: steering::taken_back,
-    two_sessions: sessions::two_at_work,
-    a_branch_that_is_left: queue::moved,
-    panels: extensions::with_panels,
-    the_end_of_all_work: end::shut_down,
+    prompt_runs_a_tool: prompts::with_a_tool,
+    valid_images_are_sent_and_invalid_ones_rejected: prompts::with_images,
+    steering_arrives_between_steps_and_at_the_end: steering::steered,
+    taken_messages_are_not_delivered: steering::with_taken_messages,
+    two_sessions_work_in_parallel: sessions::two_at_work,
+    idle_session_moves_to_any_entry: queue::moved,
+    panels_open_redraw_and_close: extensions::with_panels,
+    shutdown_stops_all_work: end::shut_down,
 }
 
 #[tokio::test(start_paused = true)]

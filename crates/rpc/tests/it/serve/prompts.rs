@@ -32,7 +32,7 @@ pub(super) fn pixel() -> Image {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_prompt_with_a_tool() {
+async fn prompt_runs_a_tool() {
     assert_snapshot!(with_a_tool(Client::of).await);
 }
 
@@ -51,12 +51,12 @@ pub(super) async fn with_images(drives: Drives) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn images() {
+async fn valid_images_are_sent_and_invalid_ones_rejected() {
     assert_snapshot!(with_images(Client::of).await);
 }
 
 #[tokio::test(start_paused = true)]
-async fn templates() {
+async fn prompts_expand_templates() {
     let mut client = Client::of(Program::new([]));
     client.prompt("1", "/review a.rs").await;
     client.prompt("2", "/review").await;
@@ -78,7 +78,7 @@ async fn failing_model_is_reported_and_the_session_continues() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_that_a_hook_discards() {
+async fn discarded_turn_leaves_no_messages() {
     let mut client = Client::of(Program::new([Answer::Say("the secret is 7")]));
     client.prompt("1", "tell me").await;
     client.ask(json!({"type": "get_messages"})).await;

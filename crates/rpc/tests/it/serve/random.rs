@@ -22,7 +22,7 @@ enum Step {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Ends {
+enum EndRequest {
     Input,
     Shutdown,
     Signal,
@@ -83,7 +83,7 @@ fn answers() -> impl Iterator<Item = Answer> {
 type Sent = BTreeMap<String, (String, Option<String>)>;
 
 /// Runs the conversation and returns the sent and received lines.
-async fn talk(drives: Drives, steps: &[Step], ends: Ends) -> (Sent, Vec<Value>) {
+async fn talk(drives: Drives, steps: &[Step], ends: EndRequest) -> (Sent, Vec<Value>) {
     let mut client = drives(Program::new(answers()));
     client.silent = true;
     let (mut sent, mut heard) = (Sent::new(), Vec::new());
@@ -114,9 +114,9 @@ async fn talk(drives: Drives, steps: &[Step], ends: Ends) -> (Sent, Vec<Value>) 
         }
     }
     match ends {
-        Ends::Input => client.stop_speaking(),
-        Ends::Shutdown => client.send(json!({"type": "shutdown"})).await,
-        Ends::Signal => client.cancel.cancel(),
+        EndRequest::Input => client.stop_speaking(),
+        EndRequest::Shutdown => client.send(json!({"type": "shutdown"})).await,
+        EndRequest::Signal => client.cancel.cancel(),
     }
     while let Some(line) = client.next().await {
         heard.push(line);
@@ -126,14 +126,14 @@ async fn talk(drives: Drives, steps: &[Step], ends: Ends) -> (Sent, Vec<Value>) 
 }
 
 /// Checks that each command is answered once, except those that a signal overtook.
-fn check_replies(sent: &Sent, heard: &[Value], ends: Ends) {
+fn check_replies(sent: &Sent, heard: &[Value], ends: EndRequest) {
     let mut open: BTreeSet<&str> = sent.keys().map(String::as_str).collect();
     for reply in heard.iter().filter(|line| line["type"] == "response") {
         let Some(id) = reply["id"].as_str() else { continue };
         assert!(open.remove(id), "{id} is answered twice: {reply}");
         assert_eq!(reply["command"], sent[id].0);
     }
-    assert!(open.is_empty() || matches!(ends, Ends::Signal), "without an answer: {open:?}");
+    assert!(open.is_empty() || matches!(ends, EndRequest::Signal), "without an answer: {open:?}");
 }
 
 /// Checks that each prompt ends once in its session, and that no event follows the end of a
@@ -179,7 +179,7 @@ proptest! {
     #[test]
     fn each_command_is_answered_once_and_each_prompt_ends_once(
         steps in prop::collection::vec(step(), 0..40),
-        ends in prop::sample::select(vec![Ends::Input, Ends::Shutdown, Ends::Signal]),
+        ends in prop::sample::select(vec![EndRequest::Input, EndRequest::Shutdown, EndRequest::Signal]),
         drives in prop::sample::select(vec![Client::of as Drives, Client::local]),
     ) {
         let runtime = Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();

@@ -8,7 +8,7 @@ use crate::played::Answer;
 use crate::program::Program;
 
 #[tokio::test(start_paused = true)]
-async fn hello_and_ping() {
+async fn hello_and_ping_are_answered() {
     let mut client = Client::of(Program::new([]));
     client.ask(json!({"type": "ping"})).await;
     let about = json!({"name": "my-editor", "version": "1.2"});
@@ -21,7 +21,7 @@ async fn hello_and_ping() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn models() {
+async fn client_lists_and_selects_models() {
     let mut client = Client::of(Program::new([]));
     client.ask(json!({"type": "get_models"})).await;
     client.ask(json!({"type": "set_model", "model": "nine"})).await;
@@ -33,7 +33,7 @@ async fn models() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn tools() {
+async fn client_lists_and_selects_tools() {
     let answers = [Answer::Call("look", "{}"), Answer::Say("I cannot look.")];
     let mut client = Client::of(Program::new(answers));
     client.ask(json!({"type": "get_tools"})).await;

@@ -65,7 +65,7 @@ async fn interrupt_skips_calls_that_have_not_begun() {
 }
 
 /// Takes queued messages from a running and from an idle agent.
-pub(super) async fn taken_back(drives: Drives) -> String {
+pub(super) async fn with_taken_messages(drives: Drives) -> String {
     let program = Program::new([Answer::Call("wait", "{}")]);
     let gate = program.gate();
     let mut client = drives(program);
@@ -85,5 +85,5 @@ pub(super) async fn taken_back(drives: Drives) -> String {
 
 #[tokio::test(start_paused = true)]
 async fn taken_messages_are_not_delivered() {
-    assert_snapshot!(taken_back(Client::of).await);
+    assert_snapshot!(with_taken_messages(Client::of).await);
 }

@@ -57,7 +57,7 @@ pub(super) fn show_event(state: &mut AppState, event: &AgentEvent) {
     }
     state.stack.conversation.transcript_mut().handle_event(event, state.now);
     let is_queue_update = matches!(event, AgentEvent::QueueUpdate { .. });
-    // Messages that are being taken back stay visible until the reply.
+    // While the queue is requested, its messages stay visible until the reply.
     if !(is_queue_update && state.deferred.queue_sync == QueueSyncState::Requested) {
         state.deferred.queue_revision += u64::from(is_queue_update);
         state.queue.update(event);

@@ -277,7 +277,7 @@ fn update_tools(state: &mut AppState, data: ToolsData, shown: ListUse) {
 }
 
 fn handle_queued_message(state: &mut AppState, data: QueuedData) {
-    // A queue that is being taken back already includes this message.
+    // The requested queue already includes this message.
     if !data.running && state.deferred.queue_sync == QueueSyncState::Synced {
         state.deferred.queue_sync = QueueSyncState::Undelivered;
     }

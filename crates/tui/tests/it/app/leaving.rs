@@ -144,7 +144,7 @@ fn shell_output_waits_for_next_prompt_of_its_session() {
     ended(&mut fake, 1, "a.rs");
     let screen = fake.screen();
     assert!(screen.contains("↳ with your next prompt: !ls\n"), "{screen}");
-    // Only prompts are taken back.
+    // Only prompts return to the composer.
     fake.take_log();
     fake.keys("alt+up");
     assert_eq!(steers(&mut fake).len(), 1);

@@ -135,7 +135,7 @@ fn ask(kind: UiKind, options: &[&str]) -> RpcEvent {
 }
 
 #[test]
-fn a_conversation() {
+fn conversation_prints_as_lines() {
     let mut terminal = LineTerminal::new();
     terminal.type_line("How does the lexer work?");
     terminal.event(AgentEvent::TurnStart { step: 1 });
@@ -190,7 +190,7 @@ fn prints_changed_answer_again() {
 }
 
 #[test]
-fn dialog_that_grants_something() {
+fn grant_needs_an_answer_after_a_pause() {
     let mut terminal = LineTerminal::new();
     terminal.type_line("go on");
     terminal.text("I run it.\n");
@@ -211,7 +211,7 @@ fn dialog_that_grants_something() {
 }
 
 #[test]
-fn dialogs_of_extensions() {
+fn extension_dialogs_read_answers_from_lines() {
     let mut terminal = LineTerminal::new();
     terminal.rpc(ask(UiKind::Select, &["work", "home"]));
     terminal.type_line("3");
@@ -230,7 +230,7 @@ fn dialogs_of_extensions() {
 }
 
 #[test]
-fn pickers() {
+fn pickers_select_by_number() {
     let mut terminal = LineTerminal::new();
     terminal.type_line("/model");
     terminal.type_line("gpt");
@@ -266,7 +266,7 @@ fn prints_long_lists_in_parts() {
 }
 
 #[test]
-fn a_panel() {
+fn panel_prints_and_reads_keys_as_lines() {
     let panel = |lines: &[&str]| PanelContent {
         panel_id: PanelId::new("list"),
         title: "To do".to_owned(),

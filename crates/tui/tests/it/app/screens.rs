@@ -21,12 +21,12 @@ fn check(name: &str, mut fake: Fake) {
 }
 
 #[test]
-fn empty() {
-    check("empty", Fake::new());
+fn empty_session_shows_composer() {
+    check("empty_session_shows_composer", Fake::new());
 }
 
 #[test]
-fn streaming() {
+fn streamed_answer_shows_activity() {
     let mut fake = Fake::new();
     fake.enter("How does the lexer work?");
     fake.event(AgentEvent::TurnStart { step: 1 });
@@ -36,7 +36,7 @@ fn streaming() {
         "It reads **one character** at a time:\n\n```rust\nfn next(&mut self) -> Option<char> {".to_owned();
     fake.event(AgentEvent::TextDelta { delta });
     fake.later(12.0);
-    check("streaming", fake);
+    check("streamed_answer_shows_activity", fake);
 }
 
 fn with_call() -> Fake {
@@ -61,17 +61,17 @@ fn call() -> ToolCall {
 }
 
 #[test]
-fn tool_running() {
+fn running_tool_shows_progress() {
     let mut fake = with_call();
     let ToolCall { id, name, args } = call();
     fake.event(AgentEvent::ToolStart { id: id.clone(), name, args });
     fake.event(AgentEvent::ToolProgress { id, text: "running 12 tests\ntest a ... ok\n".to_owned() });
     fake.later(3.0);
-    check("tool_running", fake);
+    check("running_tool_shows_progress", fake);
 }
 
 #[test]
-fn tool_approval() {
+fn approval_dialog_shows_call() {
     let mut fake = with_call();
     fake.rpc(RpcEvent::UiRequest(UiRequest {
         id: "q1".to_owned(),
@@ -84,11 +84,11 @@ fn tool_approval() {
         timeout_ms: None,
         default: UiAnswer::Confirmed(false),
     }));
-    check("tool_approval", fake);
+    check("approval_dialog_shows_call", fake);
 }
 
 #[test]
-fn extension_dialog() {
+fn extension_dialog_shows_options() {
     let mut fake = Fake::new();
     fake.enter("go on");
     fake.rpc(RpcEvent::UiRequest(UiRequest {
@@ -102,11 +102,11 @@ fn extension_dialog() {
         timeout_ms: None,
         default: UiAnswer::Value("work".to_owned()),
     }));
-    check("extension_dialog", fake);
+    check("extension_dialog_shows_options", fake);
 }
 
 #[test]
-fn a_panel() {
+fn panel_shows_content_and_receives_keys() {
     let mut fake = Fake::new();
     let panel = PanelContent {
         panel_id: PanelId::new("list"),
@@ -123,7 +123,7 @@ fn a_panel() {
         log.contains("key=\"rune\"") && log.contains("text=\"d\"") && log.contains("key=\"down\""),
         "{log}"
     );
-    check("a_panel", fake);
+    check("panel_shows_content_and_receives_keys", fake);
 }
 
 #[test]
@@ -150,30 +150,30 @@ fn panel_closes_from_both_sides() {
 }
 
 #[test]
-fn model_picker() {
+fn model_picker_lists_models() {
     let mut fake = Fake::new();
     fake.enter("/model");
-    check("model_picker", fake);
+    check("model_picker_lists_models", fake);
 }
 
 #[test]
-fn candidates() {
+fn completion_lists_candidates() {
     let mut fake = Fake::new();
     fake.type_text("/t");
-    check("candidates", fake);
+    check("completion_lists_candidates", fake);
 }
 
 #[test]
-fn queued_messages() {
+fn queued_messages_are_shown() {
     let mut fake = Fake::new();
     fake.enter("go on");
     fake.enter("not so fast");
     fake.enter("and look at the other file, too, before you change anything that others use");
-    check("queued_messages", fake);
+    check("queued_messages_are_shown", fake);
 }
 
 #[test]
-fn notes_and_errors() {
+fn notes_and_errors_are_shown() {
     let mut fake = Fake::new();
     fake.enter("go on");
     let fault = ExtensionFault {
@@ -195,7 +195,7 @@ fn notes_and_errors() {
     });
     fake.event(AgentEvent::TurnEnd { stop: StopCause::Error, error: Some("no network".to_owned()) });
     fake.done();
-    check("notes_and_errors", fake);
+    check("notes_and_errors_are_shown", fake);
 }
 
 #[test]
@@ -262,14 +262,14 @@ fn extension_items_follow_the_extension_state() {
 }
 
 #[test]
-fn help() {
+fn help_key_shows_help() {
     let mut fake = Fake::new();
     fake.keys("f1");
-    check("help", fake);
+    check("help_key_shows_help", fake);
 }
 
 #[test]
-fn search_and_long_prompt() {
+fn search_highlights_beside_a_long_prompt() {
     let mut fake = Fake::new();
     fake.enter("find it");
     fake.answer("It is here, and here.");
@@ -278,7 +278,7 @@ fn search_and_long_prompt() {
     );
     fake.keys("ctrl+s");
     fake.type_text("here");
-    check("search_and_long_prompt", fake);
+    check("search_highlights_beside_a_long_prompt", fake);
 }
 
 #[test]

@@ -24,9 +24,9 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 #[tokio::test]
 #[expect(clippy::print_stderr, reason = "whoever runs the tests is told what was skipped")]
-async fn the_page_shows_what_is_said_as_text_and_aborts() {
+async fn page_shows_messages_as_text_and_aborts() {
     let Some(chromium) = chromium() else {
-        eprintln!("SKIP the_page_shows_what_is_said_as_text_and_aborts: no chromium in PATH");
+        eprintln!("SKIP page_shows_messages_as_text_and_aborts: no chromium in PATH");
         return;
     };
     let client = serve(agent).await;
@@ -73,7 +73,7 @@ struct Browser {
 }
 
 impl Browser {
-    #[expect(clippy::disallowed_methods, reason = "a browser, which is no extension and no tool")]
+    #[expect(clippy::disallowed_methods, reason = "a browser, which is neither an extension nor a tool")]
     async fn start(chromium: &Path, profile: &Path) -> Self {
         let mut process = Command::new("sh")
             // The browser reads commands from its descriptor 3 and answers on 4.

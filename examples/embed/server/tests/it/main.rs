@@ -72,7 +72,7 @@ fn agent() -> Result<Agent, String> {
 }
 
 #[tokio::test]
-async fn a_turn_with_a_tool_call_comes_as_events() {
+async fn turn_with_a_tool_call_streams_events() {
     let client = serve(agent).await;
     let chat = client.begin().await;
     let mut events = client.events(&chat, None).await;
@@ -94,7 +94,7 @@ async fn a_turn_with_a_tool_call_comes_as_events() {
 }
 
 #[tokio::test]
-async fn what_is_aborted_ends_with_what_was_said() {
+async fn aborted_turn_keeps_partial_answer() {
     let client = serve(agent).await;
     let chat = client.begin().await;
     let mut events = client.events(&chat, None).await;
@@ -111,7 +111,7 @@ async fn what_is_aborted_ends_with_what_was_said() {
 /// Two pages of one chat see the same events, and a page of another chat sees none of them, while
 /// both work.
 #[tokio::test]
-async fn two_browsers_at_once() {
+async fn browsers_of_one_chat_see_the_same_events() {
     let client = serve(agent).await;
     let (one, other) = (client.begin().await, client.begin().await);
     let (mut first, mut second) = (client.events(&one, None).await, client.events(&one, None).await);
@@ -129,7 +129,7 @@ async fn two_browsers_at_once() {
 
 /// A browser that lost its connection sends the id of its last event.
 #[tokio::test]
-async fn who_comes_late_reads_all_and_who_comes_back_reads_the_rest() {
+async fn late_browser_reads_all_and_reconnected_browser_the_rest() {
     let client = serve(agent).await;
     let chat = client.begin().await;
     client.say(&chat, "hello").await;
@@ -144,7 +144,7 @@ async fn who_comes_late_reads_all_and_who_comes_back_reads_the_rest() {
 
 /// A message to a working agent steers it, and is not a second prompt.
 #[tokio::test]
-async fn what_is_said_meanwhile_steers() {
+async fn message_to_a_working_agent_steers_it() {
     let client = serve(agent).await;
     let chat = client.begin().await;
     let mut events = client.events(&chat, None).await;
@@ -158,7 +158,7 @@ async fn what_is_said_meanwhile_steers() {
 }
 
 #[tokio::test]
-async fn who_is_somewhere_else_is_turned_away() {
+async fn requests_from_other_origins_are_rejected() {
     let client = serve(agent).await;
     // This includes pages of other programs on this machine.
     let elsewhere = ["http://evil.example", "null", "http://127.0.0.1:1", "http://localhost"];

@@ -162,7 +162,7 @@ async fn every_event_is_in_the_audit_log() {
 }
 
 #[tokio::test]
-async fn a_log_that_cannot_be_written_is_told() {
+async fn unwritable_log_is_reported() {
     let harness = Harness::start_in(extension(), "/nowhere/at/all").await;
     harness.event(LifecycleEvent::session_start()).await;
     let notes = harness.notes();

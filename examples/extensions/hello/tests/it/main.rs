@@ -5,7 +5,7 @@ use haft_sdk::testing::Harness;
 use haft_sdk::{NoteLevel, Response};
 
 #[tokio::test]
-async fn hello_greets_whoever_is_named() {
+async fn hello_greets_the_named_person() {
     let harness = Harness::start(extension()).await;
     assert_eq!(harness.command("hello", "").await, Response::prompt("Greet me in one short sentence."));
     assert_eq!(harness.command("hello", "Ada").await, Response::prompt("Greet Ada in one short sentence."));
@@ -20,7 +20,7 @@ async fn summon_writes_into_the_editor() {
 }
 
 #[tokio::test]
-async fn the_whole_conversation() {
+async fn session_starts_answers_and_ends() {
     let harness = Harness::start(extension()).await;
     harness.command("hello", "").await;
     insta::assert_snapshot!(harness.shutdown().await, @r#"

@@ -31,7 +31,7 @@ async fn harness(file: Option<&str>, stale: usize) -> (Harness, Arc<Mutex<Option
 }
 
 #[tokio::test]
-async fn the_model_and_the_user_write_to_one_file() {
+async fn model_and_user_write_to_one_file() {
     let (harness, file) = harness(None, 0).await;
     assert_eq!(harness.command("notes", "").await, Response::display("no notes yet"));
     assert_eq!(harness.tool("note", json!({"text": "rain"})).await, ToolResult::text("noted"));
@@ -41,7 +41,7 @@ async fn the_model_and_the_user_write_to_one_file() {
 }
 
 #[tokio::test]
-async fn a_change_by_somebody_else_is_read_and_kept() {
+async fn change_by_another_program_is_kept() {
     let (noted, file) = harness(Some("# Mine"), 2).await;
     assert_eq!(noted.tool("note", json!({"text": "rain"})).await, ToolResult::text("noted"));
     assert_eq!(file.lock().unwrap().as_deref(), Some("# Mine\n* rain\n"));

@@ -18,7 +18,7 @@ async fn type_todo(harness: &Harness, text: &str) {
 }
 
 #[tokio::test]
-async fn the_panel_is_worked_by_keys() {
+async fn panel_is_controlled_by_keys() {
     let harness = Harness::start(extension()).await;
     harness.command("todo", "").await;
     assert_eq!(lines(&harness), ["nothing to do"]);
@@ -42,7 +42,7 @@ async fn the_panel_is_worked_by_keys() {
 }
 
 #[tokio::test]
-async fn a_draft_can_be_edited_and_given_up() {
+async fn draft_can_be_edited_and_discarded() {
     let harness = Harness::start(extension()).await;
     harness.command("todo", "").await;
     harness.panel_text(PANEL, "a").await;
@@ -115,7 +115,7 @@ async fn a_broken_file_is_reported_and_kept() {
 }
 
 #[tokio::test]
-async fn what_is_open_is_counted_and_completed() {
+async fn open_items_are_counted_and_completed() {
     let harness = Harness::start(extension()).await;
     assert_eq!(harness.complete("todo", "d").await, []);
     harness.command("todo", "buy milk").await;

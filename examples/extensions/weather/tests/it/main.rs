@@ -6,7 +6,7 @@ use haft_sdk::{ExtensionConfig, HostInfo, RawJson, ToolResult};
 use serde_json::json;
 
 #[tokio::test]
-async fn the_weather_is_the_same_every_time() {
+async fn weather_is_the_same_every_time() {
     let harness = Harness::start(extension()).await;
     for (city, expect) in [
         ("Berlin", "Berlin: 16°C, fog"),
@@ -43,7 +43,7 @@ async fn bad_arguments_are_errors_the_model_can_read() {
 }
 
 #[tokio::test]
-async fn the_model_is_told_how_to_call_it() {
+async fn model_sees_how_to_call_the_tool() {
     let harness = Harness::start(extension()).await;
     let tools = harness.tools();
     insta::assert_snapshot!(serde_json::to_string(&tools).unwrap(), @r#"[{"name":"weather","description":"Get the current weather for a city.","schema":{"type":"object","properties":{"city":{"type":"string","description":"Name of the city, for example `Berlin`."}},"required":["city"]},"guidelines":["Call `weather` for the weather of a city instead of guessing it."]}]"#);

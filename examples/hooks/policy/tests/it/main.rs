@@ -72,7 +72,7 @@ async fn only_dangerous_commands_are_denied() {
 }
 
 #[tokio::test]
-async fn the_model_can_ask_what_is_refused() {
+async fn model_can_ask_for_refused_calls() {
     let harness = HookHarness::start(hook()).await;
     let LlmDecision::Modify(edit) = harness.before_llm("hi", &["bash"]).await else { panic!("no tool") };
     assert_eq!(edit.add_tools[0].function.name, "explain_policy");

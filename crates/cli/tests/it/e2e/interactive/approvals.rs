@@ -8,71 +8,71 @@ use std::time::Instant;
 use haft_test_support::PATIENCE;
 use haft_test_support::model_server::Scenario;
 
-use super::seat::{EARLY, Seat, ends_with};
+use super::terminal_session::{EARLY, TerminalSession, ends_with};
 use crate::e2e::gates::BROKEN;
 use crate::e2e::requests::said;
 use crate::e2e::scene::{Scene, bash};
 
-fn asked(scenarios: Vec<Scenario>) -> Seat {
+fn asked(scenarios: Vec<Scenario>) -> TerminalSession {
     let scene = Scene::new(scenarios);
     fs::create_dir_all(scene.world.home()).unwrap();
     fs::write(scene.world.home().join("config.toml"), "[tools]\napprove = [\"bash\"]\n").unwrap();
-    Seat::at(scene, &["go"])
+    TerminalSession::at(scene, &["go"])
 }
 
 #[test]
 fn shows_call_and_obeys_answer() {
-    let seat = asked(vec![bash("t1", "touch one"), bash("t2", "touch two"), Scenario::text("Done.")]);
-    let project = seat.scene.world.project();
-    seat.sees(&["haft asks", "\"command\": \"touch one\"", "›[Do not allow]"]);
-    seat.answer("\"command\": \"touch one\"", "n");
-    seat.sees(&["\"command\": \"touch two\""]);
-    seat.answer("\"command\": \"touch two\"", "y");
-    seat.sees(&["Done."]);
+    let terminal = asked(vec![bash("t1", "touch one"), bash("t2", "touch two"), Scenario::text("Done.")]);
+    let project = terminal.scene.world.project();
+    terminal.sees(&["haft asks", "\"command\": \"touch one\"", "›[Do not allow]"]);
+    terminal.answer("\"command\": \"touch one\"", "n");
+    terminal.sees(&["\"command\": \"touch two\""]);
+    terminal.answer("\"command\": \"touch two\"", "y");
+    terminal.sees(&["Done."]);
     assert_eq!(["one", "two"].map(|name| project.join(name).exists()), [false, true]);
-    let results = said(&seat.scene.server.requests()[2], "tool");
+    let results = said(&terminal.scene.server.requests()[2], "tool");
     assert_eq!(results.len(), 2, "{results:?}");
-    seat.leave();
+    terminal.leave();
 }
 
 #[test]
 fn ignores_keys_while_dialog_appears() {
-    let seat = asked(vec![bash("t1", "touch file1")]);
+    let terminal = asked(vec![bash("t1", "touch file1")]);
     let is_over = Arc::new(AtomicBool::new(false));
     let (over, mut calls) = (Arc::clone(&is_over), 1);
-    seat.scene.server.answer_with(move |_| {
+    terminal.scene.server.answer_with(move |_| {
         calls += 1;
         let next = || bash(&format!("t{calls}"), &format!("touch file{calls}"));
         if over.load(Ordering::SeqCst) { Scenario::text("Done.") } else { next() }
     });
     let ends = Instant::now() + PATIENCE;
-    let has_run = |number: usize| seat.scene.world.project().join(format!("file{number}")).exists();
+    let has_run = |number: usize| terminal.scene.world.project().join(format!("file{number}")).exists();
     for number in 1.. {
         let call = format!("\"command\": \"touch file{number}\"");
-        seat.sees(&[&call]);
+        terminal.sees(&[&call]);
         // On a busy machine, a key can arrive after that moment.
-        if seat.is_too_early(&call, "y") {
+        if terminal.is_too_early(&call, "y") {
             is_over.store(true, Ordering::SeqCst);
-            seat.pty.wait_gone(EARLY);
-            seat.answer(&call, "n");
-            seat.sees(&["Done."]);
+            terminal.pty.wait_gone(EARLY);
+            terminal.answer(&call, "n");
+            terminal.sees(&["Done."]);
             assert_eq!((1..=number).map(has_run).position(|has_run| !has_run), Some(number - 1));
             break;
         }
         assert!(Instant::now() < ends, "each was answered at once");
     }
-    seat.leave();
+    terminal.leave();
 }
 
 #[test]
 fn stopping_at_failing_gate_restores_terminal_and_prints_reason() {
     let calls = ["t1", "t2", "t3", "t4"].map(|name| bash(name, "touch touched"));
-    let seat = Seat::at(Scene::new(calls.to_vec()).python("guard", BROKEN), &["go"]);
-    seat.sees(&["Extension guard keeps failing", "Stop"]);
-    seat.answer("haft asks", "esc");
-    ends_with(&seat.pty, 3);
-    seat.sees(&["keeps failing", "haft doctor"]);
-    assert!(!seat.scene.world.project().join("touched").exists());
+    let terminal = TerminalSession::at(Scene::new(calls.to_vec()).python("guard", BROKEN), &["go"]);
+    terminal.sees(&["Extension guard keeps failing", "Stop"]);
+    terminal.answer("haft asks", "esc");
+    ends_with(&terminal.pty, 3);
+    terminal.sees(&["keeps failing", "haft doctor"]);
+    assert!(!terminal.scene.world.project().join("touched").exists());
 }
 
 /// Prints text that imitates advice of haft, and ends.
@@ -90,13 +90,13 @@ for frame in frames():
 #[test]
 fn failing_gate_cannot_influence_dialog_about_it() {
     let calls = ["t1", "t2", "t3", "t4"].map(|name| bash(name, "touch touched"));
-    let seat = Seat::at(Scene::new(calls.to_vec()).python("guard", ADVISES), &["go"]);
-    seat.sees(&["Extension guard keeps failing", "3 times in a row; last:", "Stop"]);
-    let rows = seat.pty.rows();
+    let terminal = TerminalSession::at(Scene::new(calls.to_vec()).python("guard", ADVISES), &["go"]);
+    terminal.sees(&["Extension guard keeps failing", "3 times in a row; last:", "Stop"]);
+    let rows = terminal.pty.rows();
     let begins = rows.iter().position(|row| row.contains("haft asks")).unwrap();
     let asked = rows[begins..].join("\n");
     assert!(!asked.contains("choose 2") && !asked.contains("it is safe"), "{asked}");
-    seat.answer("haft asks", "esc");
-    ends_with(&seat.pty, 3);
-    assert!(!seat.scene.world.project().join("touched").exists());
+    terminal.answer("haft asks", "esc");
+    ends_with(&terminal.pty, 3);
+    assert!(!terminal.scene.world.project().join("touched").exists());
 }

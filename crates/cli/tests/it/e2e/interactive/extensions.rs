@@ -4,26 +4,26 @@ use std::fs;
 
 use haft_test_support::model_server::Scenario;
 
-use super::seat::Seat;
+use super::terminal_session::TerminalSession;
 use crate::e2e::requests::said;
 use crate::e2e::scene::Scene;
 
 #[test]
 fn command_inserts_text_and_shows_note() {
     let scene = Scene::new(vec![Scenario::text("Hello, Ada!")]).shipped("hello");
-    let seat = Seat::at(scene, &[]);
-    seat.say("/summon Ada");
-    seat.sees(&["[hello] Ada is on the way", "› @Ada,"]);
+    let terminal = TerminalSession::at(scene, &[]);
+    terminal.say("/summon Ada");
+    terminal.sees(&["[hello] Ada is on the way", "› @Ada,"]);
     // The next prompt removes a note.
-    seat.pty.send("are you there?");
-    seat.pty.press(&["enter"]);
-    seat.sees(&["Hello, Ada!"]);
-    seat.pty.wait_gone("Ada is on the way");
-    assert_eq!(said(&seat.scene.server.requests()[0], "user"), ["@Ada, are you there?"]);
+    terminal.pty.send("are you there?");
+    terminal.pty.press(&["enter"]);
+    terminal.sees(&["Hello, Ada!"]);
+    terminal.pty.wait_gone("Ada is on the way");
+    assert_eq!(said(&terminal.scene.server.requests()[0], "user"), ["@Ada, are you there?"]);
     // An error names its command.
-    seat.say("/summon");
-    seat.sees(&["whom? Type /summon NAME"]);
-    seat.leave();
+    terminal.say("/summon");
+    terminal.sees(&["whom? Type /summon NAME"]);
+    terminal.leave();
 }
 
 #[test]
@@ -40,13 +40,13 @@ fn command_sends_prompt_to_model() {
                 scene.with(root.join("../../examples/extensions").join(source))
             }
         };
-        let seat = Seat::at(scene, &[]);
-        seat.say(command);
-        seat.sees(&["Good day."]);
+        let terminal = TerminalSession::at(scene, &[]);
+        terminal.say(command);
+        terminal.sees(&["Good day."]);
         let from = command.trim_start_matches('/').split(' ').next().unwrap();
         let told = format!("[from extension {shipped}, command {from}]\n{told}");
-        assert_eq!(said(&seat.scene.server.requests()[0], "user"), [told]);
-        seat.leave();
+        assert_eq!(said(&terminal.scene.server.requests()[0], "user"), [told]);
+        terminal.leave();
     }
 }
 
@@ -54,27 +54,27 @@ fn command_sends_prompt_to_model() {
 fn shows_tool_call_with_owner() {
     let step = Scenario::text("I note it.").tool("t1", "todo", r#"{"action":"add","text":"buy milk"}"#);
     let scene = Scene::new(vec![step, Scenario::text("It is noted.")]).shipped("todo");
-    let seat = Seat::at(scene, &["note", "it"]);
-    seat.sees(&["● todo", "[todo]", "1. □ buy milk", "It is noted."]);
+    let terminal = TerminalSession::at(scene, &["note", "it"]);
+    terminal.sees(&["● todo", "[todo]", "1. □ buy milk", "It is noted."]);
     // The model and the person share the list.
-    seat.say("/todo sleep");
-    seat.sees(&["added: sleep"]);
-    seat.leave();
+    terminal.say("/todo sleep");
+    terminal.sees(&["added: sleep"]);
+    terminal.leave();
 }
 
 #[test]
 fn completes_command_and_shows_status_text() {
-    let seat = Seat::at(Scene::new(Vec::new()).shipped("todo"), &[]);
-    seat.say("/todo buy milk");
-    seat.sees(&["added: buy milk", "todo: 1 open"]);
-    seat.pty.send("/todo d");
-    seat.sees(&["▸ done 1", "buy milk"]);
-    seat.pty.press(&["tab"]);
-    seat.sees(&["› /todo done 1"]);
-    seat.pty.press(&["enter"]);
-    seat.sees(&["done: number 1"]);
-    seat.pty.wait_gone("todo: 1 open");
-    seat.leave();
+    let terminal = TerminalSession::at(Scene::new(Vec::new()).shipped("todo"), &[]);
+    terminal.say("/todo buy milk");
+    terminal.sees(&["added: buy milk", "todo: 1 open"]);
+    terminal.pty.send("/todo d");
+    terminal.sees(&["▸ done 1", "buy milk"]);
+    terminal.pty.press(&["tab"]);
+    terminal.sees(&["› /todo done 1"]);
+    terminal.pty.press(&["enter"]);
+    terminal.sees(&["done: number 1"]);
+    terminal.pty.wait_gone("todo: 1 open");
+    terminal.leave();
 }
 
 const COUNTING: &str = r#"
@@ -90,18 +90,18 @@ fn reload_finds_new_version() {
     let scene = Scene::new(vec![Scenario::text("I was here before.")]);
     scene.home_python("other", COUNTING.replace("VERSION", "other").as_str());
     let scene = scene.python("changing", &COUNTING.replace("VERSION", "first"));
-    let seat = Seat::at(scene, &["hi"]);
-    seat.sees(&["I was here before."]);
-    seat.say("/first");
-    seat.sees(&["this is first"]);
-    let file = seat.scene.world.project().join("changing/main.py");
+    let terminal = TerminalSession::at(scene, &["hi"]);
+    terminal.sees(&["I was here before."]);
+    terminal.say("/first");
+    terminal.sees(&["this is first"]);
+    let file = terminal.scene.world.project().join("changing/main.py");
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, text.replace("first", "second")).unwrap();
-    seat.say("/reload-ext");
-    seat.sees(&["reloaded: 2 stopped, 2 loaded (2 ready)", "I was here before."]);
-    seat.say("/second");
-    seat.sees(&["this is second"]);
-    seat.leave();
+    terminal.say("/reload-ext");
+    terminal.sees(&["reloaded: 2 stopped, 2 loaded (2 ready)", "I was here before."]);
+    terminal.say("/second");
+    terminal.sees(&["this is second"]);
+    terminal.leave();
 }
 
 const DYING: &str = r#"
@@ -116,11 +116,11 @@ for frame in frames():
 #[test]
 fn reports_crashed_extension_and_continues() {
     let scene = Scene::new(vec![Scenario::text("Still here.")]).python("frail", DYING).shipped("hello");
-    let seat = Seat::at(scene, &[]);
-    seat.sees(&["frail: still well"]);
-    seat.say("/die");
-    seat.sees(&["[frail]", "7"]);
-    seat.say("and you?");
-    seat.sees(&["Still here."]);
-    seat.leave();
+    let terminal = TerminalSession::at(scene, &[]);
+    terminal.sees(&["frail: still well"]);
+    terminal.say("/die");
+    terminal.sees(&["[frail]", "7"]);
+    terminal.say("and you?");
+    terminal.sees(&["Still here."]);
+    terminal.leave();
 }

@@ -4,7 +4,7 @@ use std::fs;
 
 use haft_test_support::model_server::Scenario;
 
-use super::seat::Seat;
+use super::terminal_session::TerminalSession;
 use crate::e2e::running::eventually;
 use crate::e2e::scene::Scene;
 
@@ -32,92 +32,93 @@ for frame in frames():
         mark("closed")
 "#;
 
-fn echo() -> Seat {
+fn echo() -> TerminalSession {
     let scene = Scene::new(vec![Scenario::text("The model.")]).python("echo", ECHO);
     let file = scene.world.project().join("echo/main.py");
     let text = fs::read_to_string(&file).unwrap();
     let hello = "emit(\"hello\", name=NAME, version=\"1.0.0\"";
     assert!(text.contains(hello));
     fs::write(&file, text.replace(hello, &format!("{hello}, capabilities=[\"panel_resize\"]"))).unwrap();
-    let seat = Seat::at(scene, &[]);
-    seat.say("/echo");
-    seat.sees(&["[echo] Echo", "nothing yet", "q leaves"]);
-    seat
+    let terminal = TerminalSession::at(scene, &[]);
+    terminal.say("/echo");
+    terminal.sees(&["[echo] Echo", "nothing yet", "q leaves"]);
+    terminal
 }
 
 #[track_caller]
-fn marked(seat: &Seat, mark: &str) {
-    let has = || seat.scene.marks().iter().any(|line| line == mark);
-    assert!(eventually(has), "{mark}: {:?}\n{}", seat.scene.marks(), seat.pty.rows().join("\n"));
+fn marked(terminal: &TerminalSession, mark: &str) {
+    let has = || terminal.scene.marks().iter().any(|line| line == mark);
+    assert!(eventually(has), "{mark}: {:?}\n{}", terminal.scene.marks(), terminal.pty.rows().join("\n"));
 }
 
 #[test]
 fn adds_and_completes_todos_in_panel() {
-    let seat = Seat::at(Scene::new(Vec::new()).shipped("todo"), &[]);
-    seat.say("/todo");
-    seat.sees(&["[todo] Todos", "nothing to do", "a add"]);
-    seat.pty.send("a");
-    seat.sees(&["+ ▏"]);
-    seat.pty.paste("buy milk");
-    seat.sees(&["+ buy milk▏"]);
-    seat.pty.send(" now");
-    seat.sees(&["+ buy milk now▏"]);
-    seat.pty.press(&["enter"]);
-    seat.sees(&["› □ buy milk now"]);
-    seat.pty.send("x");
-    seat.sees(&["› ✓ buy milk now"]);
-    seat.pty.press(&["esc"]);
-    seat.pty.wait_gone("Todos");
+    let terminal = TerminalSession::at(Scene::new(Vec::new()).shipped("todo"), &[]);
+    terminal.say("/todo");
+    terminal.sees(&["[todo] Todos", "nothing to do", "a add"]);
+    terminal.pty.send("a");
+    terminal.sees(&["+ ▏"]);
+    terminal.pty.paste("buy milk");
+    terminal.sees(&["+ buy milk▏"]);
+    terminal.pty.send(" now");
+    terminal.sees(&["+ buy milk now▏"]);
+    terminal.pty.press(&["enter"]);
+    terminal.sees(&["› □ buy milk now"]);
+    terminal.pty.send("x");
+    terminal.sees(&["› ✓ buy milk now"]);
+    terminal.pty.press(&["esc"]);
+    terminal.pty.wait_gone("Todos");
     // The panel no longer has the focus.
-    seat.pty.send("a word");
-    seat.sees(&["› a word"]);
-    seat.leave();
+    terminal.pty.send("a word");
+    terminal.sees(&["› a word"]);
+    terminal.leave();
 }
 
 #[test]
 fn panel_receives_keys_and_pastes_except_closing_keys() {
     for closes in ["esc", "ctrl+c"] {
-        let seat = echo();
-        seat.pty.press(&["down"]);
-        seat.sees(&["key down"]);
-        seat.pty.paste("two\r\nlines");
-        seat.sees(&["key rune"]);
-        seat.pty.press(&[closes]);
-        seat.pty.wait_gone("[echo] Echo");
-        marked(&seat, "closed");
-        let keys: Vec<String> = seat.scene.marks().into_iter().filter(|line| line.starts_with('[')).collect();
+        let terminal = echo();
+        terminal.pty.press(&["down"]);
+        terminal.sees(&["key down"]);
+        terminal.pty.paste("two\r\nlines");
+        terminal.sees(&["key rune"]);
+        terminal.pty.press(&[closes]);
+        terminal.pty.wait_gone("[echo] Echo");
+        marked(&terminal, "closed");
+        let keys: Vec<String> =
+            terminal.scene.marks().into_iter().filter(|line| line.starts_with('[')).collect();
         assert_eq!(keys, [r#"["down", ""]"#, r#"["rune", "two\nlines"]"#], "{closes}");
-        seat.leave();
+        terminal.leave();
     }
 }
 
 #[test]
 fn panel_receives_its_size() {
-    let seat = echo();
-    marked(&seat, "size 76 17");
-    seat.pty.resize(60, 20);
-    marked(&seat, "size 56 13");
-    seat.sees(&["[echo] Echo", "q leaves"]);
-    seat.leave();
+    let terminal = echo();
+    marked(&terminal, "size 76 17");
+    terminal.pty.resize(60, 20);
+    marked(&terminal, "size 56 13");
+    terminal.sees(&["[echo] Echo", "q leaves"]);
+    terminal.leave();
 }
 
 #[test]
 fn extension_closes_panel() {
-    let seat = echo();
-    seat.pty.send("q");
-    seat.pty.wait_gone("[echo] Echo");
-    seat.say("hello model");
-    seat.sees(&["The model."]);
-    seat.leave();
+    let terminal = echo();
+    terminal.pty.send("q");
+    terminal.pty.wait_gone("[echo] Echo");
+    terminal.say("hello model");
+    terminal.sees(&["The model."]);
+    terminal.leave();
 }
 
 #[test]
 fn panel_closes_when_extension_ends() {
-    let seat = echo();
-    seat.pty.send("k");
-    seat.pty.wait_gone("[echo] Echo");
-    seat.sees(&["✗ [echo]"]);
-    seat.say("hello model");
-    seat.sees(&["The model."]);
-    seat.leave();
+    let terminal = echo();
+    terminal.pty.send("k");
+    terminal.pty.wait_gone("[echo] Echo");
+    terminal.sees(&["✗ [echo]"]);
+    terminal.say("hello model");
+    terminal.sees(&["The model."]);
+    terminal.leave();
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use haft_test_support::pty::{self, ColorScheme};
 use serde_json::{Value, json};
 
-use super::seat::Seat;
+use super::terminal_session::TerminalSession;
 use crate::e2e::scene::Scene;
 
 /// The variable that names the directory for the pictures.
@@ -15,17 +15,17 @@ const PICTURES: &str = "HAFT_SCREENS";
 
 /// A person at a terminal whose screen is recorded.
 struct Studio {
-    seat: Seat,
+    terminal: TerminalSession,
     ground: ColorScheme,
 }
 
 impl Studio {
     #[track_caller]
     fn at(scene: Scene, ground: ColorScheme) -> Self {
-        let seat = Seat::with(scene, &[], |setup| {
+        let terminal = TerminalSession::with(scene, &[], |setup| {
             setup.size(100, 30).env("COLORTERM", "truecolor").background(ground.answer())
         });
-        Self { seat, ground }
+        Self { terminal, ground }
     }
 
     /// Writes the current screen, if pictures are requested.
@@ -36,7 +36,7 @@ impl Studio {
             ColorScheme::Light => "light",
         };
         fs::create_dir_all(&dir).unwrap();
-        let page = pty::render_page(&self.seat.pty.screen(), self.ground);
+        let page = pty::render_page(&self.terminal.pty.screen(), self.ground);
         fs::write(dir.join(format!("{name}-{theme}.html")), page).unwrap();
     }
 }
@@ -96,35 +96,35 @@ fn scene(script: &Value) -> Scene {
 
 fn conversation(ground: ColorScheme) {
     let studio = Studio::at(scene(&script()), ground);
-    let Studio { seat, .. } = &studio;
-    seat.say("sum(&[1, 2]) is 2. Find out why, and mend it.");
-    seat.sees(&["∴ thought", "numbers.iter().sum()", "3 passed", "the tests pass now", "› sum(&[1, 2])"]);
-    seat.pty.wait_gone("esc to stop");
+    let Studio { terminal, .. } = &studio;
+    terminal.say("sum(&[1, 2]) is 2. Find out why, and mend it.");
+    terminal.sees(&["∴ thought", "numbers.iter().sum()", "3 passed", "the tests pass now", "› sum(&[1, 2])"]);
+    terminal.pty.wait_gone("esc to stop");
     studio.shot("chat");
     for todo in ["write the tests", "mend the sum", "tell the others"] {
-        seat.say(&format!("/todo {todo}"));
-        seat.sees(&[&format!("added: {todo}")]);
+        terminal.say(&format!("/todo {todo}"));
+        terminal.sees(&[&format!("added: {todo}")]);
     }
-    seat.pty.send("/t");
-    seat.sees(&["/todo", "/tree"]);
+    terminal.pty.send("/t");
+    terminal.sees(&["/todo", "/tree"]);
     studio.shot("completion");
-    seat.pty.press(&["esc"]);
-    seat.pty.wait_gone("/tree");
-    seat.pty.press(&["ctrl+u"]);
-    seat.editor_is_empty();
-    seat.say("/todo");
-    seat.sees(&["[todo] Todos", "□ tell the others"]);
-    seat.pty.press(&["x", "down"]);
-    seat.sees(&["✓ write the tests", "› □ mend the sum"]);
+    terminal.pty.press(&["esc"]);
+    terminal.pty.wait_gone("/tree");
+    terminal.pty.press(&["ctrl+u"]);
+    terminal.editor_is_empty();
+    terminal.say("/todo");
+    terminal.sees(&["[todo] Todos", "□ tell the others"]);
+    terminal.pty.press(&["x", "down"]);
+    terminal.sees(&["✓ write the tests", "› □ mend the sum"]);
     studio.shot("panel");
-    seat.pty.press(&["esc"]);
-    seat.pty.wait_gone("[todo] Todos");
-    seat.pty.press(&["f1"]);
-    seat.sees(&["/compact", "esc close"]);
+    terminal.pty.press(&["esc"]);
+    terminal.pty.wait_gone("[todo] Todos");
+    terminal.pty.press(&["f1"]);
+    terminal.sees(&["/compact", "esc close"]);
     studio.shot("help");
-    seat.pty.press(&["esc"]);
-    seat.pty.wait_gone("/compact");
-    studio.seat.leave();
+    terminal.pty.press(&["esc"]);
+    terminal.pty.wait_gone("/compact");
+    studio.terminal.leave();
 }
 
 fn question(ground: ColorScheme) {
@@ -137,10 +137,10 @@ fn question(ground: ColorScheme) {
     fs::create_dir_all(scene.world.home()).unwrap();
     fs::write(scene.world.home().join("config.toml"), "[tools]\napprove = [\"bash\"]\n").unwrap();
     let studio = Studio::at(scene, ground);
-    studio.seat.say("Squash the last two commits and publish them.");
-    studio.seat.sees(&["haft asks", "git push --force origin main", "[Do not allow]"]);
+    studio.terminal.say("Squash the last two commits and publish them.");
+    studio.terminal.sees(&["haft asks", "git push --force origin main", "[Do not allow]"]);
     studio.shot("dialog");
-    studio.seat.leave();
+    studio.terminal.leave();
 }
 
 fn choice(ground: ColorScheme) {
@@ -154,22 +154,22 @@ fn choice(ground: ColorScheme) {
         scene.haft(&["-p", prompt]).expect(0);
     }
     let studio = Studio::at(scene, ground);
-    studio.seat.say("/resume");
-    studio.seat.sees(&["Why does the build take so long?", "Mend the sum of numbers"]);
+    studio.terminal.say("/resume");
+    studio.terminal.sees(&["Why does the build take so long?", "Mend the sum of numbers"]);
     studio.shot("picker");
-    studio.seat.pty.press(&["esc"]);
-    studio.seat.pty.wait_gone("Mend the sum of numbers");
-    studio.seat.leave();
+    studio.terminal.pty.press(&["esc"]);
+    studio.terminal.pty.wait_gone("Mend the sum of numbers");
+    studio.terminal.leave();
 }
 
 #[test]
-fn main_screens_in_dark_theme() {
+fn main_screens_show_dark_theme() {
     [conversation, question, choice].into_iter().for_each(|screen| screen(ColorScheme::Dark));
 }
 
 /// Only the colors differ from the dark theme, so a run without pictures checks one screen only.
 #[test]
-fn main_screens_in_light_theme() {
+fn main_screens_show_light_theme() {
     question(ColorScheme::Light);
     if std::env::var_os(PICTURES).is_some() {
         conversation(ColorScheme::Light);

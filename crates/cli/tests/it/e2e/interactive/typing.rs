@@ -2,31 +2,31 @@
 
 use haft_test_support::model_server::Scenario;
 
-use super::seat::Seat;
+use super::terminal_session::TerminalSession;
 use crate::e2e::requests::said;
 use crate::e2e::scene::Scene;
 
 #[test]
 fn folds_long_paste_and_sends_all() {
-    let seat = Seat::at(Scene::new(vec![Scenario::text("Read.")]), &[]);
+    let terminal = TerminalSession::at(Scene::new(vec![Scenario::text("Read.")]), &[]);
     let text: Vec<String> = (1..=60).map(|line| format!("pasted line {line}")).collect();
     let text = text.join("\n");
-    seat.pty.send("read: ");
-    seat.pty.paste(&text);
-    seat.sees(&["› read: [", "60 lines"]);
-    assert!(!seat.pty.rows().join("\n").contains("pasted line 30"));
-    seat.pty.press(&["enter"]);
-    seat.sees(&["Read."]);
-    assert_eq!(said(&seat.scene.server.requests()[0], "user"), [format!("read: {text}")]);
-    seat.leave();
+    terminal.pty.send("read: ");
+    terminal.pty.paste(&text);
+    terminal.sees(&["› read: [", "60 lines"]);
+    assert!(!terminal.pty.rows().join("\n").contains("pasted line 30"));
+    terminal.pty.press(&["enter"]);
+    terminal.sees(&["Read."]);
+    assert_eq!(said(&terminal.scene.server.requests()[0], "user"), [format!("read: {text}")]);
+    terminal.leave();
 }
 
 #[test]
 fn works_in_twenty_columns_and_six_rows() {
     let scene = Scene::new(vec![Scenario::text("Small."), Scenario::text("Again.")]).shipped("todo");
-    let seat = Seat::with(scene, &[], |setup| setup.size(20, 6));
-    seat.say("hi there");
-    seat.sees(&["Small."]);
+    let terminal = TerminalSession::with(scene, &[], |setup| setup.size(20, 6));
+    terminal.say("hi there");
+    terminal.sees(&["Small."]);
     for (command, shown) in [
         ("/help", "Help"),
         ("/model", "Model"),
@@ -34,13 +34,13 @@ fn works_in_twenty_columns_and_six_rows() {
         ("/settings", "Settings"),
         ("/login", "Save an"),
     ] {
-        seat.say(command);
-        seat.sees(&[shown]);
-        seat.pty.press(&["esc"]);
-        seat.sees(&["Small."]);
-        seat.editor_is_empty();
+        terminal.say(command);
+        terminal.sees(&[shown]);
+        terminal.pty.press(&["esc"]);
+        terminal.sees(&["Small."]);
+        terminal.editor_is_empty();
     }
-    seat.say("more");
-    seat.sees(&["Again."]);
-    seat.leave();
+    terminal.say("more");
+    terminal.sees(&["Again."]);
+    terminal.leave();
 }

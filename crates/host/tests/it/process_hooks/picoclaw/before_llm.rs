@@ -6,10 +6,10 @@ use haft_protocol::message::Message;
 use serde_json::{Value, json};
 
 use super::super::agency::{Does, Ran, Script, goes_on, one_call, said};
-use super::{Scene, Told};
+use super::{HookTranscript, Scene};
 
 /// Runs a turn of one answer in which the hook applies this edit to the request.
-async fn edited(edit: fn(&mut Value)) -> (Ran, Told, Script) {
+async fn edited(edit: fn(&mut Value)) -> (Ran, HookTranscript, Script) {
     let scene = Scene::new(&["before_llm"], vec![vec![said("not asked")]], move |call| {
         if call["method"] != "hook.before_llm" {
             return goes_on(call);

@@ -7,9 +7,9 @@ use haft_protocol::message::{Message, Rfc3339Time};
 use serde_json::{Value, json};
 
 use super::super::agency::{PLAIN_TURN, Script, answers, goes_on, one_call, said};
-use super::{Scene, Told};
+use super::{HookTranscript, Scene};
 
-async fn minimal() -> Told {
+async fn minimal() -> HookTranscript {
     Scene::new(&[], one_call(), goes_on).await.prompt().await.1
 }
 

@@ -3,10 +3,10 @@
 use serde_json::json;
 
 use super::super::agency::{Does, Ran, calls, goes_on};
-use super::{ALL, Scene, Told};
+use super::{ALL, HookTranscript, Scene};
 
 /// Runs a turn of an agent with only `echo_text`, and a hook that adds `plugin` and answers every call.
-async fn selected(tool: &str, args: serde_json::Value) -> (Ran, Told) {
+async fn selected(tool: &str, args: serde_json::Value) -> (Ran, HookTranscript) {
     let scene = Scene::new(ALL, vec![calls(tool, args)], |call| match call["method"].as_str() {
         Some("hook.before_llm") => {
             let mut tools = call["params"]["tools"].clone();

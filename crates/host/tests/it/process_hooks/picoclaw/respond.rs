@@ -6,10 +6,10 @@ use haft_protocol::message::Message;
 use serde_json::{Value, json};
 
 use super::super::agency::{Does, Ran, answers, calls, methods, one_call, said};
-use super::{ALL, Scene, Told};
+use super::{ALL, HookTranscript, Scene};
 
 /// Runs a turn in which the hook returns this instead of `bash`.
-async fn responds(result: Value) -> (Ran, Told) {
+async fn responds(result: Value) -> (Ran, HookTranscript) {
     let reply = json!({"action": "respond", "result": result});
     let scene = Scene::new(ALL, one_call(), answers("hook.before_tool", reply)).await;
     scene.prompt().await

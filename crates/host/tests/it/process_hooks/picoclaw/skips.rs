@@ -7,7 +7,7 @@ use haft_protocol::message::AssistantBlock;
 use serde_json::{Value, json};
 
 use super::super::agency::{Does, Ran, call, goes_on, said};
-use super::{ALL, Scene, Told};
+use super::{ALL, HookTranscript, Scene};
 
 fn two_calls() -> Vec<Vec<AssistantBlock>> {
     let calls = vec![call("t1", "plugin", json!({})), call("t2", "bash", json!({"command": "ls"}))];
@@ -15,7 +15,7 @@ fn two_calls() -> Vec<Vec<AssistantBlock>> {
 }
 
 /// Runs a turn with two calls; this happens while the hook answers the first one.
-async fn while_answering(happens: impl Fn(&Agent) + Send + 'static) -> (Ran, Told) {
+async fn while_answering(happens: impl Fn(&Agent) + Send + 'static) -> (Ran, HookTranscript) {
     let slot: Arc<OnceLock<Agent>> = Arc::default();
     let agents = Arc::clone(&slot);
     let scene = Scene::new(ALL, two_calls(), move |call| {
@@ -33,7 +33,7 @@ async fn while_answering(happens: impl Fn(&Agent) + Send + 'static) -> (Ran, Tol
 }
 
 #[track_caller]
-fn check_skipped(ran: &Ran, told: &Told, text: &str, reason: &str) {
+fn check_skipped(ran: &Ran, told: &HookTranscript, text: &str, reason: &str) {
     let expect = [("answered".to_owned(), false), (text.to_owned(), true)];
     assert_eq!((ran.results(), ran.executions), (expect.to_vec(), 0));
     let [skipped] = &told.events("agent.tool.exec_skipped")[..] else { panic!("{:?}", told.kinds()) };

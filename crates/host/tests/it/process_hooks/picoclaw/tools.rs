@@ -52,7 +52,7 @@ async fn hooks_tool_feedback_uses_rewritten_tool_name() {
 
 /// Checks a call that does not run: the text for the model, and the reason of the skip event.
 #[track_caller]
-fn check_denied(told: &super::Told, ran: &super::Ran, text: &str) {
+fn check_denied(told: &super::HookTranscript, ran: &super::Ran, text: &str) {
     assert_eq!(ran.result(), (text.to_owned(), true));
     assert_eq!(ran.answer(), text, "the model receives the reason and continues");
     let [skipped] = &told.events("agent.tool.exec_skipped")[..] else { panic!("{:?}", told.kinds()) };

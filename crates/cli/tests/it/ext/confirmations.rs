@@ -8,7 +8,7 @@ use super::{hello, script};
 use crate::world::World;
 
 /// `haft` on a terminal of 80 columns that shows a question.
-struct Asked {
+struct PendingQuestion {
     child: Box<dyn Child + Send + Sync>,
     reader: Box<dyn Read + Send>,
     writer: Box<dyn Write + Send>,
@@ -16,7 +16,7 @@ struct Asked {
     _terminal: Box<dyn MasterPty + Send>,
 }
 
-impl Asked {
+impl PendingQuestion {
     fn new(world: &World, args: &[&str]) -> Self {
         let pair = native_pty_system().openpty(PtySize { rows: 24, cols: 80, ..PtySize::default() }).unwrap();
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_haft"));
@@ -58,7 +58,7 @@ fn question_does_not_block_other_terminal() {
     hello(&world);
     let other = world.extension("src/other", r#"{"name":"other","exec":"./run"}"#);
     script(&other.join("run"), "exit 0");
-    let asked = Asked::new(&world, &["ext", "install", "src/hello"]);
+    let asked = PendingQuestion::new(&world, &["ext", "install", "src/hello"]);
     for command in [&["ext", "install", "-y", "src/other"][..], &["ext", "remove", "-y", "other"]] {
         let ended = world.haft(command);
         assert_eq!(ended.code, 0, "{ended:?}");
@@ -80,17 +80,17 @@ fn outdated_approval_changes_nothing() {
     version("exit 1");
     now(&["ext", "install", "-y", "src/hello"]);
     version("exit 2");
-    let update = Asked::new(&world, &["ext", "update", "hello"]);
+    let update = PendingQuestion::new(&world, &["ext", "update", "hello"]);
     version("exit 3");
     now(&["ext", "install", "-y", "src/hello"]);
-    let back = Asked::new(&world, &["ext", "rollback", "hello"]);
+    let back = PendingQuestion::new(&world, &["ext", "rollback", "hello"]);
     let (ended, shown) = update.answer("y");
-    assert!(ended == 8 && shown.contains("changed after this was shown"), "{shown}");
+    assert!(ended == 8 && shown.contains("changed while haft waited for your answer"), "{shown}");
     assert!(code().contains("exit 3"));
     version("exit 4");
     now(&["ext", "install", "-y", "src/hello"]);
     let (ended, shown) = back.answer("y");
-    assert!(ended == 8 && shown.contains("changed after this was shown"), "{shown}");
+    assert!(ended == 8 && shown.contains("changed while haft waited for your answer"), "{shown}");
     assert!(code().contains("exit 4"));
 }
 
@@ -99,11 +99,11 @@ fn removal_applies_to_shown_version() {
     let world = World::new();
     hello(&world);
     assert_eq!(world.haft(&["ext", "install", "-y", "src/hello"]).code, 0);
-    let removal = Asked::new(&world, &["ext", "remove", "hello"]);
+    let removal = PendingQuestion::new(&world, &["ext", "remove", "hello"]);
     script(&world.project().join("src/hello/run"), "exit 2");
     assert_eq!(world.haft(&["ext", "update", "-y", "hello"]).code, 0);
     let (ended, shown) = removal.answer("y");
-    assert!(ended == 8 && shown.contains("changed after this was shown"), "{shown}");
+    assert!(ended == 8 && shown.contains("changed while haft waited for your answer"), "{shown}");
     assert!(!shown.contains("removed hello"), "{shown}");
     assert_eq!(world.haft(&["ext", "verify"]).stdout, "hello: unchanged\n");
 }

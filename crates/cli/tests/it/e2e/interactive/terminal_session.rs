@@ -15,12 +15,12 @@ const QUIET: Duration = Duration::from_millis(400);
 pub(super) const EARLY: &str = "too early, press again";
 
 /// A scene and its `haft` in a terminal.
-pub(super) struct Seat {
+pub(super) struct TerminalSession {
     pub(super) scene: Scene,
     pub(super) pty: Pty,
 }
 
-impl Seat {
+impl TerminalSession {
     /// Starts `haft` with these arguments and waits for the composer.
     #[track_caller]
     pub(super) fn at(scene: Scene, args: &[&str]) -> Self {

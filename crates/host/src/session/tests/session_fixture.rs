@@ -18,7 +18,7 @@ use crate::session::ids::RequestIdGenerator;
 use crate::session::{ExtensionSession, OutgoingQuestion, SessionConfig, SessionOutput};
 use crate::timeouts::Timeouts;
 
-pub(super) struct Bench {
+pub(super) struct SessionFixture {
     pub(super) session: ExtensionSession<&'static str>,
     ids: RequestIdGenerator,
     start: Instant,
@@ -28,7 +28,7 @@ pub(super) struct Bench {
     pub(super) transcript: String,
 }
 
-impl Bench {
+impl SessionFixture {
     pub(super) fn new() -> Self {
         Self::within(Limits::default())
     }
@@ -73,17 +73,17 @@ impl Bench {
     pub(super) fn hook_within(limits: Limits) -> Self {
         let speech = SessionDialect::Hook(HookHello::new("gate", vec![HookMode::Tool]));
         let ids = speech.request_ids();
-        let mut bench = Self::speaking(speech, ids, limits, None);
-        bench.settle();
-        bench
+        let mut fixture = Self::speaking(speech, ids, limits, None);
+        fixture.settle();
+        fixture
     }
 
     /// Returns a process hook that has answered hello.
     pub(super) fn ready_hook() -> Self {
-        let mut bench = Self::hook();
-        bench.line(r#"{"jsonrpc":"2.0","id":1,"result":{"ok":true}}"#);
-        bench.transcript.clear();
-        bench
+        let mut fixture = Self::hook();
+        fixture.line(r#"{"jsonrpc":"2.0","id":1,"result":{"ok":true}}"#);
+        fixture.transcript.clear();
+        fixture
     }
 
     fn speaking(
@@ -122,12 +122,12 @@ impl Bench {
     }
 
     pub(super) fn ready_within(limits: Limits) -> Self {
-        let mut bench = Self::within(limits);
-        bench.line(r#"{"type":"hello","name":"ext"}"#);
-        bench.line(r#"{"type":"subscribe","intercept":["tool_call"]}"#);
-        bench.line(r#"{"type":"ready"}"#);
-        bench.transcript.clear();
-        bench
+        let mut fixture = Self::within(limits);
+        fixture.line(r#"{"type":"hello","name":"ext"}"#);
+        fixture.line(r#"{"type":"subscribe","intercept":["tool_call"]}"#);
+        fixture.line(r#"{"type":"ready"}"#);
+        fixture.transcript.clear();
+        fixture
     }
 
     pub(super) fn line(&mut self, line: &str) {
