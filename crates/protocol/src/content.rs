@@ -81,3 +81,29 @@ pub struct ResolvedPath {
     #[serde(default)]
     pub link: bool,
 }
+
+/// The effect that a tool call would have, computed before a person approves the call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CallPreview {
+    /// The change of a file.
+    Diff(FileDiff),
+    /// The reason why the effect is not known. The call may fail for the same reason.
+    Error(String),
+}
+
+/// The change of a file as a unified diff, also in the `details` of results as `diff`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct FileDiff {
+    /// The path of the file, relative to the working directory if the file is below it.
+    pub path: String,
+    /// The unified diff.
+    pub unified: String,
+    /// The number of added lines.
+    pub added: u64,
+    /// The number of removed lines.
+    pub removed: u64,
+    /// True if `unified` is only the beginning.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut: bool,
+}
