@@ -81,6 +81,7 @@ fn tool_approval() {
         message: String::new(),
         options: Vec::new(),
         call: Some(call()),
+        preview: None,
         timeout_ms: None,
         default: UiAnswer::Confirmed(false),
     }));
@@ -99,6 +100,7 @@ fn extension_dialog() {
         message: "There are two of them.".to_owned(),
         options: vec!["work".to_owned(), "home".to_owned()],
         call: None,
+        preview: None,
         timeout_ms: None,
         default: UiAnswer::Value("work".to_owned()),
     }));
