@@ -83,8 +83,8 @@ pub struct ResolvedPath {
 }
 
 /// The effect that a tool call would have, computed before a person approves the call.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "PreviewFields", into = "PreviewFields")]
 pub enum CallPreview {
     /// The change of a file.
     Diff(FileDiff),
@@ -106,4 +106,51 @@ pub struct FileDiff {
     /// True if `unified` is only the beginning.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
+}
+
+/// The fields of a preview: exactly one of these.
+#[derive(Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(expecting = "an object")]
+struct PreviewFields {
+    /// The change of the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    diff: Option<FileDiff>,
+    /// The reason why the change is not known. The call may fail for the same reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+impl From<CallPreview> for PreviewFields {
+    fn from(preview: CallPreview) -> Self {
+        match preview {
+            CallPreview::Diff(diff) => Self { diff: Some(diff), error: None },
+            CallPreview::Error(reason) => Self { diff: None, error: Some(reason) },
+        }
+    }
+}
+
+impl TryFrom<PreviewFields> for CallPreview {
+    type Error = &'static str;
+
+    fn try_from(fields: PreviewFields) -> Result<Self, &'static str> {
+        match (fields.diff, fields.error) {
+            (Some(diff), None) => Ok(Self::Diff(diff)),
+            (None, Some(reason)) => Ok(Self::Error(reason)),
+            _ => Err("exactly one of diff and error is needed"),
+        }
+    }
+}
+
+impl schemars::JsonSchema for CallPreview {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "CallPreview".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        PreviewFields::json_schema(generator)
+    }
 }

@@ -232,7 +232,7 @@ impl ScreenHooks {
     ) -> ApproverDecision {
         let (Self(screen), call) = (self, pending.call);
         // Without a person, the question is not asked.
-        let preview = if screen.questions.has_person() { pending.preview().await } else { None };
+        let preview = if screen.questions.has_person() { pending.request_preview().await } else { None };
         let question = UserQuestion {
             extension: None,
             kind: UiKind::Approve,

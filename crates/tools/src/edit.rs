@@ -98,7 +98,7 @@ impl BuiltIn for EditTool {
 /// Returns the state of the preview: the removed and added lines. The person has not approved a change of other lines,
 /// but an earlier call of the same message may change other parts of the file.
 fn digest_changes(ground: &SharedToolState, diff: &Diff) -> u64 {
-    ground.seen.hasher().digest(diff.changed_lines())
+    ground.seen.hasher().digest_value(diff.changed_lines())
 }
 
 /// Claims the file and computes its new content.

@@ -37,11 +37,11 @@ pub(crate) struct ContentHasher {
 impl ContentHasher {
     /// Returns the fingerprint of all bytes.
     pub(crate) fn fingerprint(&self, content: &[u8]) -> ContentFingerprint {
-        ContentFingerprint { len: content.len(), hash: self.digest(content) }
+        ContentFingerprint { len: content.len(), hash: self.digest_value(content) }
     }
 
     /// Returns the digest of any value.
-    pub(crate) fn digest(&self, value: impl Hash) -> u64 {
+    pub(crate) fn digest_value(&self, value: impl Hash) -> u64 {
         self.hasher.hash_one(value)
     }
 }

@@ -77,7 +77,8 @@ impl BuiltIn for WriteTool {
         ));
         // Comparing megabytes takes long. The file is written in any case.
         let old = old.map(|(content, _)| content);
-        let compared = tokio::task::spawn_blocking(move || compare(&shown, old, &text)?.details(&shown));
+        let compared =
+            tokio::task::spawn_blocking(move || compare_contents(&shown, old, &text)?.details(&shown));
         output.details = compared.await.ok().flatten();
         Ok(output)
     }
@@ -102,7 +103,7 @@ impl BuiltIn for WriteTool {
             format!("{shown} is not UTF-8 text, so there is no diff; the call replaces its whole content");
         let old = old.map(|(content, _)| content);
         let diff = run_blocking(move || {
-            Ok(compare(&shown, old, &args.content).map(|diff| diff.to_file_diff(&shown)))
+            Ok(compare_contents(&shown, old, &args.content).map(|diff| diff.to_file_diff(&shown)))
         });
         let shown = diff.await?.map_or(CallPreview::Error(binary), CallPreview::Diff);
         Ok(Some(ToolPreview { shown, state }))
@@ -111,7 +112,7 @@ impl BuiltIn for WriteTool {
 
 /// Returns the state of the preview: the content that the call replaces.
 fn digest_old(ground: &SharedToolState, old: Option<&(Vec<u8>, ContentFingerprint)>) -> u64 {
-    ground.seen.hasher().digest(old.map(|(_, print)| print))
+    ground.seen.hasher().digest_value(old.map(|(_, print)| print))
 }
 
 /// Checks that the call makes the change that a person saw before the approval, if any did.
@@ -195,7 +196,7 @@ async fn fingerprint_content(
 }
 
 /// Returns the change of the file; `None` if the old content is not text.
-fn compare(shown: &str, old: Option<Vec<u8>>, new: &str) -> Option<Diff> {
+fn compare_contents(shown: &str, old: Option<Vec<u8>>, new: &str) -> Option<Diff> {
     let old = old.map(String::from_utf8).transpose().ok()?;
     Some(Diff::new(shown, old.as_deref(), new))
 }

@@ -412,9 +412,9 @@ impl Dialog {
     fn grant_rows(&self) -> Vec<CleanLine> {
         let Some(granted) = &self.question.call else { return Vec::new() };
         let name = call::name(granted);
-        let (head, granted) = match self.question.diff() {
+        let (head, granted) = match self.question.whole_diff() {
             Some(diff) => {
-                (format!("tool {name} changes {}:", preview::title(diff)), preview::diff_rows(diff))
+                (format!("tool {name} changes {}:", preview::diff_title(diff)), preview::diff_rows(diff))
             }
             None => (format!("tool {name} with:"), call::argument_rows(granted)),
         };

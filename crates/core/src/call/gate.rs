@@ -168,7 +168,7 @@ impl<'a> ToolGate<'a> {
         let mut decider = self.hook_at(outcome.decided_by).map(|hook| RefusalSource::Hook(hook.as_ref()));
         let call = self.to_tool_call(&outcome.call);
         let approved = self.approval_request(&outcome.verdict, &call).await?;
-        let preview = self.preview(&outcome, &call);
+        let preview = self.lazy_preview(&outcome, &call);
         let pending = PendingCall { preview: preview.as_ref(), ..self.pending_call(&call, &outcome.call) };
         if (self.needs_approval(&outcome) || approved.is_some())
             && let Some((approver, refusal)) = self.ask_approvers(&pending, approved.as_ref()).await?
@@ -184,7 +184,7 @@ impl<'a> ToolGate<'a> {
                 outcome.verdict
             }
         };
-        let previewed_state = preview.as_ref().and_then(LazyPreview::state);
+        let previewed_state = preview.as_ref().and_then(LazyPreview::computed_state);
         let resolved_paths = outcome.call.resolved_paths;
         Ok(GateDecision { verdict, findings: GateFindings { approved, previewed_state, resolved_paths } })
     }
@@ -236,7 +236,7 @@ impl<'a> ToolGate<'a> {
     }
 
     /// Returns the preview of a call that would run, for approvers that ask a person.
-    fn preview<'c>(&self, outcome: &ChainOutcome, call: &'c ToolCall) -> Option<LazyPreview<'c>>
+    fn lazy_preview<'c>(&self, outcome: &ChainOutcome, call: &'c ToolCall) -> Option<LazyPreview<'c>>
     where
         'a: 'c,
     {

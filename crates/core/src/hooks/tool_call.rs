@@ -32,7 +32,7 @@ impl<'a> PendingCall<'a> {
     /// Returns the effect that the call would have, for an approver that shows it to a person. Computes it at the first
     /// call of this method, and has the tool reject the call if the state changes afterwards. `None` if the tool has no
     /// preview, and before approvals.
-    pub async fn preview(&self) -> Option<&'a CallPreview> {
+    pub async fn request_preview(&self) -> Option<&'a CallPreview> {
         self.preview?.get().await
     }
 }

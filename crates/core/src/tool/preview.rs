@@ -41,16 +41,16 @@ impl<'a> LazyPreview<'a> {
     }
 
     pub(crate) async fn get(&self) -> Option<&CallPreview> {
-        let preview = self.computed.get_or_init(|| self.compute()).await;
+        let preview = self.computed.get_or_init(|| self.compute_preview()).await;
         preview.as_ref().map(|preview| &preview.shown)
     }
 
     /// Returns the state on which the preview is based. `None` if the preview was not requested.
-    pub(crate) fn state(&self) -> Option<u64> {
+    pub(crate) fn computed_state(&self) -> Option<u64> {
         self.computed.get()?.as_ref()?.state
     }
 
-    async fn compute(&self) -> Option<ToolPreview> {
+    async fn compute_preview(&self) -> Option<ToolPreview> {
         let name = &self.call.name;
         let work = AssertUnwindSafe(self.tool.preview(&self.context, self.call)).catch_unwind();
         match tokio::time::timeout(timeouts::PREVIEW, work).await {

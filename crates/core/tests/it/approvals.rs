@@ -381,7 +381,7 @@ impl ApproveTool for Reader {
 
     async fn approve_call(&self, _: &CancellationToken, pending: &PendingCall<'_>) -> ApproverDecision {
         if self.looks {
-            let preview = pending.preview().await;
+            let preview = pending.request_preview().await;
             self.saw.lock().unwrap().push(preview.cloned());
         }
         ApproverDecision::Approve
@@ -416,7 +416,7 @@ async fn preview_is_computed_once_when_a_person_is_asked() {
 #[tokio::test]
 async fn hooks_and_answered_calls_have_no_preview() {
     let call = ToolCall { id: ToolCallId::new("t1"), name: "old".to_owned(), args: RawJson::empty_object() };
-    assert_eq!(PendingCall::new(&call).preview().await, None);
+    assert_eq!(PendingCall::new(&call).request_preview().await, None);
     // A hook returns the result, so the tool would change nothing.
     let (script, reader, tool) = (script("old"), reader(), Previews::default());
     let asked = Arc::clone(&tool.asked);

@@ -11,7 +11,7 @@ use crate::diff::{DiffLineKind, UnifiedLine, parse_unified};
 
 impl Question {
     /// Returns the diff to show in place of the arguments.
-    pub(super) fn diff(&self) -> Option<&FileDiff> {
+    pub(super) fn whole_diff(&self) -> Option<&FileDiff> {
         match &self.preview {
             Some(CallPreview::Diff(diff)) if !diff.cut && !diff.unified.is_empty() => Some(diff),
             Some(CallPreview::Diff(_) | CallPreview::Error(_)) | None => None,
@@ -22,9 +22,11 @@ impl Question {
     pub(super) fn missing_diff_note(&self) -> Option<String> {
         match self.preview.as_ref()? {
             CallPreview::Error(reason) => Some(format!("No diff: {reason}")),
-            CallPreview::Diff(diff) if diff.cut => Some(format!("The diff is too long: {}", title(diff))),
+            CallPreview::Diff(diff) if diff.cut => {
+                Some(format!("The diff is too long: {}", diff_title(diff)))
+            }
             CallPreview::Diff(diff) if diff.unified.is_empty() => {
-                Some(format!("The diff is empty: {}", title(diff)))
+                Some(format!("The diff is empty: {}", diff_title(diff)))
             }
             CallPreview::Diff(_) => None,
         }
@@ -32,7 +34,7 @@ impl Question {
 }
 
 /// Formats the title of a diff, for example `src/lib.rs +3 −1`.
-pub(super) fn title(diff: &FileDiff) -> String {
+pub(super) fn diff_title(diff: &FileDiff) -> String {
     format!("{} +{} −{}", escape_invisible(&diff.path), diff.added, diff.removed)
 }
 

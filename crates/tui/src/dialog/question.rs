@@ -42,7 +42,7 @@ impl Question {
     #[must_use]
     pub fn in_directory(mut self, cwd: &str) -> Self {
         let place = self.call.as_ref().and_then(|granted| call::target_path(granted, Path::new(cwd)));
-        if let Some(place) = place.filter(|_| self.message.is_empty() && self.diff().is_none()) {
+        if let Some(place) = place.filter(|_| self.message.is_empty() && self.whole_diff().is_none()) {
             self.message = place;
         }
         self

@@ -60,8 +60,8 @@ impl BodyLayout {
         }
         if let Some(granted) = &question.call {
             let name = call::name(granted);
-            let (head, rows) = match question.diff() {
-                Some(diff) => (format!("{name} {}", preview::title(diff)), preview::diff_rows(diff)),
+            let (head, rows) = match question.whole_diff() {
+                Some(diff) => (format!("{name} {}", preview::diff_title(diff)), preview::diff_rows(diff)),
                 None => (name, call::argument_rows(granted)),
             };
             laid.push_chunked(Vec::new(), &head, theme.style(Role::ToolTitle), 0);
