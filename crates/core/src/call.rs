@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
-use haft_protocol::content::{ResolvedPath, ToolCall};
+use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
 use tokio::time::Instant;
 
@@ -20,20 +20,19 @@ use crate::hooks::{FinishedCall, Refusal, ResultDecision};
 use crate::run_context::{NoDecision, RunContext};
 use crate::session::intervention::InterventionAction;
 use crate::timeouts;
-use crate::tool::{ApprovalRequest, Tool, ToolContext, ToolOutput};
+use crate::tool::{Tool, ToolContext, ToolOutput};
 
 pub use caller::{CallableTool, ExtensionCall, ExtensionCallResult, ExtensionToolRunner};
-pub(crate) use gate::{CallCancelled, GateDecision, GateScope, ToolGate, canonical_args, validate_args};
+pub(crate) use gate::{
+    CallCancelled, GateDecision, GateFindings, GateScope, ToolGate, canonical_args, validate_args,
+};
 
 /// A call that every gate allowed.
 pub(crate) struct ApprovedCall<'a> {
     pub(crate) run: &'a RunContext,
     pub(crate) call: ToolCall,
     pub(crate) tool: &'a dyn Tool,
-    /// The request that a person approved.
-    pub(crate) approved: Option<ApprovalRequest>,
-    /// The places that the paths of the call meant when the hooks saw it.
-    pub(crate) resolved_paths: Arc<[ResolvedPath]>,
+    pub(crate) findings: GateFindings,
 }
 
 pub(crate) struct CallResult {
@@ -63,7 +62,7 @@ impl ApprovedCall<'_> {
 
     /// Runs the tool. A cancelled tool has a short time to return its output, then it is dropped.
     async fn run_tool(&self) -> ToolOutput {
-        let Self { run, call, tool, approved, resolved_paths } = self;
+        let Self { run, call, tool, findings } = self;
         let (emitter, id) = (Arc::new(run.emitter.clone()), call.id.clone());
         // A task that outlives the call may keep the context, but its progress must not follow the result.
         let open = Arc::downgrade(&emitter);
@@ -72,8 +71,7 @@ impl ApprovedCall<'_> {
                 emitter.emit(AgentEvent::ToolProgress { id: id.clone(), text });
             }
         });
-        context.approved.clone_from(approved);
-        context.resolved_paths.clone_from(resolved_paths);
+        findings.copy_to(&mut context);
         let work = AssertUnwindSafe(tool.execute(context, call.clone())).catch_unwind();
         tokio::pin!(work);
         let outcome = match run.cancel.run_until_cancelled(&mut work).await {

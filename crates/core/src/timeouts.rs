@@ -9,6 +9,10 @@ pub(crate) const GATE_BUDGET: Duration = Duration::from_secs(30);
 /// The maximum of a hook's own decision time, within the range of the clock.
 pub(crate) const MAX_DECISION_TIME: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 
+/// The time to compute the preview of a call, before the person is asked without it. Reading and comparing a file of the
+/// maximum size takes about a second.
+pub(crate) const PREVIEW: Duration = Duration::from_secs(5);
+
 /// The time that a cancelled tool has to return its output. Longer than the time for a command that ignores the
 /// termination signal; otherwise its output would be lost.
 pub(crate) const CANCELLED_TOOL: Duration = Duration::from_secs(2);

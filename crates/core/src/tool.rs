@@ -1,5 +1,7 @@
 //! `Tool`: a function that the model can call, built in or registered by an extension.
 
+mod preview;
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
@@ -13,6 +15,9 @@ use haft_protocol::ids::ExtensionName;
 use tokio_util::sync::CancellationToken;
 
 use crate::sanitize::strip_hidden_chars;
+
+pub(crate) use preview::LazyPreview;
+pub use preview::ToolPreview;
 
 /// A function that the model can call.
 ///
@@ -76,6 +81,15 @@ pub trait Tool: Send + Sync {
     /// asks after all gates, and never runs the call without the approval. The tool compares
     /// [`ToolContext::approved`] with the reason at the time of the execution.
     async fn approval_request(&self, _call: &ToolCall) -> Option<ApprovalRequest> {
+        None
+    }
+
+    /// Returns the effect that the call would have, for a person who is asked about it; `None` if the tool has no
+    /// preview. The person sees a diff in place of the arguments, so it must contain all that the call changes. Changes
+    /// nothing, and reads only what the tool may read without an approval. The agent calls this method only when a
+    /// person is asked, and drops the future when the run is cancelled or after 5 s. A tool that wraps another must pass
+    /// this call on.
+    async fn preview(&self, _context: &ToolContext, _call: &ToolCall) -> Option<ToolPreview> {
         None
     }
 }
@@ -217,6 +231,9 @@ pub struct ToolContext {
     pub cancel: CancellationToken,
     /// The request that a person approved for this call.
     pub approved: Option<ApprovalRequest>,
+    /// The [state](ToolPreview::state) on which the preview is based that a person saw. The tool rejects the call if the
+    /// state is another one at the time of the execution. `None` if no person saw a preview.
+    pub previewed_state: Option<u64>,
     /// The files that the paths of this call led to when the hooks saw it. The tool rejects the call if a path leads to
     /// another file at the time of the execution. Empty if the agent has no hooks.
     pub resolved_paths: Arc<[ResolvedPath]>,
@@ -226,7 +243,13 @@ pub struct ToolContext {
 impl ToolContext {
     /// Creates a context that passes progress to `progress`.
     pub fn new(cancel: CancellationToken, progress: impl Fn(String) + Send + Sync + 'static) -> Self {
-        Self { cancel, approved: None, resolved_paths: Arc::default(), progress: Arc::new(progress) }
+        Self {
+            cancel,
+            approved: None,
+            previewed_state: None,
+            resolved_paths: Arc::default(),
+            progress: Arc::new(progress),
+        }
     }
 
     /// Reports output of the running call to observers; never blocks.
@@ -240,6 +263,7 @@ impl fmt::Debug for ToolContext {
         f.debug_struct("ToolContext")
             .field("cancel", &self.cancel)
             .field("approved", &self.approved)
+            .field("previewed_state", &self.previewed_state)
             .field("resolved_paths", &self.resolved_paths)
             .finish_non_exhaustive()
     }

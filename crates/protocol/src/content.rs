@@ -81,3 +81,76 @@ pub struct ResolvedPath {
     #[serde(default)]
     pub link: bool,
 }
+
+/// The effect that a tool call would have, computed before a person approves the call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "PreviewFields", into = "PreviewFields")]
+pub enum CallPreview {
+    /// The change of a file.
+    Diff(FileDiff),
+    /// The reason why the effect is not known. The call may fail for the same reason.
+    Error(String),
+}
+
+/// The change of a file as a unified diff, also in the `details` of results as `diff`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct FileDiff {
+    /// The path of the file, relative to the working directory if the file is below it.
+    pub path: String,
+    /// The unified diff.
+    pub unified: String,
+    /// The number of added lines.
+    pub added: u64,
+    /// The number of removed lines.
+    pub removed: u64,
+    /// True if `unified` is only the beginning.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut: bool,
+}
+
+/// The fields of a preview: exactly one of these.
+#[derive(Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(expecting = "an object")]
+struct PreviewFields {
+    /// The change of the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    diff: Option<FileDiff>,
+    /// The reason why the change is not known. The call may fail for the same reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+impl From<CallPreview> for PreviewFields {
+    fn from(preview: CallPreview) -> Self {
+        match preview {
+            CallPreview::Diff(diff) => Self { diff: Some(diff), error: None },
+            CallPreview::Error(reason) => Self { diff: None, error: Some(reason) },
+        }
+    }
+}
+
+impl TryFrom<PreviewFields> for CallPreview {
+    type Error = &'static str;
+
+    fn try_from(fields: PreviewFields) -> Result<Self, &'static str> {
+        match (fields.diff, fields.error) {
+            (Some(diff), None) => Ok(Self::Diff(diff)),
+            (None, Some(reason)) => Ok(Self::Error(reason)),
+            _ => Err("exactly one of diff and error is needed"),
+        }
+    }
+}
+
+impl schemars::JsonSchema for CallPreview {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "CallPreview".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        PreviewFields::json_schema(generator)
+    }
+}

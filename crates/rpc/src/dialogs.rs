@@ -9,7 +9,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use haft_protocol::content::ToolCall;
+use haft_protocol::content::{CallPreview, ToolCall};
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::rpc::{CommandFailure, ErrorCode, UiAnswer, UiEnd, UiKind, UiRequest, UiResponse};
 
@@ -25,6 +25,8 @@ pub(crate) struct UserQuestion {
     pub(crate) options: Vec<String>,
     /// The call that needs approval, for [`UiKind::Approve`].
     pub(crate) call: Option<ToolCall>,
+    /// The effect of the call, if it is known.
+    pub(crate) preview: Option<CallPreview>,
     /// The safe answer, used if the client gives none.
     pub(crate) default: UiAnswer,
     /// The time limit; `None` if the question waits.
@@ -71,7 +73,8 @@ impl DialogRegistry {
     /// Opens a question and returns the request for the client; a [`ClosedDialog`] follows later.
     /// Returns `None` if the client answers no questions; the default then applies.
     pub(crate) fn ask(&mut self, question: UserQuestion, now: Instant) -> Option<UiRequest> {
-        let UserQuestion { extension, kind, title, message, options, call, default, within } = question;
+        let UserQuestion { extension, kind, title, message, options, call, preview, default, within } =
+            question;
         if !self.answers {
             return None;
         }
@@ -81,7 +84,8 @@ impl DialogRegistry {
         let open = OpenDialog { kind, options: options.clone(), default: default.clone(), deadline };
         self.open.insert(self.asked, open);
         let id = dialog_id(self.asked);
-        Some(UiRequest { id, extension, kind, title, message, options, call, timeout_ms, default })
+        let preview = preview.map(Box::new);
+        Some(UiRequest { id, extension, kind, title, message, options, call, preview, timeout_ms, default })
     }
 
     /// Accepts the client's answer.

@@ -167,6 +167,7 @@ impl Frontend for SessionScreen {
             message: format!("{failures} times in a row; last: {reason}"),
             options: CHOICES.map(|(word, _)| word.to_owned()).to_vec(),
             call: None,
+            preview: None,
             default: UiAnswer::Value("stop".to_owned()),
             within: None,
         };
@@ -192,11 +193,15 @@ struct ScreenHooks(Arc<SessionScreen>);
 #[async_trait]
 impl ApproveTool for ScreenHooks {
     async fn approve_tool(&self, cancel: &CancellationToken, call: &ToolCall) -> ApproverDecision {
+        self.approve_call(cancel, &PendingCall::new(call)).await
+    }
+
+    async fn approve_call(&self, cancel: &CancellationToken, pending: &PendingCall<'_>) -> ApproverDecision {
         let Self(screen) = self;
-        if !screen.questions.wants_approval(&call.name) {
+        if !screen.questions.wants_approval(&pending.call.name) {
             return ApproverDecision::Approve;
         }
-        self.ask_about_call(cancel, call, String::new()).await
+        self.ask_about_call(cancel, pending, String::new()).await
     }
 
     async fn ask_person(
@@ -209,7 +214,7 @@ impl ApproveTool for ScreenHooks {
         if !screen.questions.has_person() {
             return None;
         }
-        Some(self.ask_about_call(cancel, pending.call, request.reason.clone()).await)
+        Some(self.ask_about_call(cancel, pending, request.reason.clone()).await)
     }
 
     fn name(&self) -> &str {
@@ -222,10 +227,12 @@ impl ScreenHooks {
     async fn ask_about_call(
         &self,
         cancel: &CancellationToken,
-        call: &ToolCall,
+        pending: &PendingCall<'_>,
         message: String,
     ) -> ApproverDecision {
-        let Self(screen) = self;
+        let (Self(screen), call) = (self, pending.call);
+        // Without a person, the question is not asked.
+        let preview = if screen.questions.has_person() { pending.request_preview().await } else { None };
         let question = UserQuestion {
             extension: None,
             kind: UiKind::Approve,
@@ -233,6 +240,7 @@ impl ScreenHooks {
             message,
             options: Vec::new(),
             call: Some(call.clone()),
+            preview: preview.cloned(),
             default: UiAnswer::Confirmed(false),
             within: None,
         };

@@ -1,6 +1,6 @@
 //! `BuiltIn`: the common part of the seven built-in tools.
 
-use std::future::{Future, poll_fn};
+use std::future::{Future, poll_fn, ready};
 use std::marker::PhantomData;
 use std::pin::pin;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::task::Poll;
 use async_trait::async_trait;
 use haft_core::tool::{
     ApprovalRequest, CanonicalArgs, Tool, ToolConcurrency, ToolContext, ToolFailureKind, ToolOutput,
-    ToolOwner, ToolSpec,
+    ToolOwner, ToolPreview, ToolSpec,
 };
 use haft_core::truncate::{self, TruncationLimits};
 use haft_protocol::RawJson;
@@ -78,6 +78,15 @@ pub(crate) trait BuiltIn: Send + Sync + 'static {
         ground: &SharedToolState,
         args: Self::Args,
     ) -> impl Future<Output = Result<ToolOutput, ToolFailure>> + Send;
+
+    /// Computes what [`run`](Self::run) would change, without a change; `None` if the tool has no preview.
+    fn preview(
+        _context: &ToolContext,
+        _ground: &SharedToolState,
+        _args: Self::Args,
+    ) -> impl Future<Output = Result<Option<ToolPreview>, ToolFailure>> + Send {
+        ready(Ok(None))
+    }
 }
 
 /// A built-in tool with the state of its session.
@@ -127,6 +136,18 @@ impl<T: BuiltIn> Tool for BuiltInTool<T> {
         // The call itself reports invalid arguments.
         let args = read_args::<T>(&call.args).ok()?;
         approval_request(self.ground.environment.as_ref(), T::subject(&args)).await
+    }
+
+    /// Works in the sandbox, because nobody has approved the call.
+    async fn preview(&self, context: &ToolContext, call: &ToolCall) -> Option<ToolPreview> {
+        let args = match read_args::<T>(&call.args) {
+            Ok(args) => args,
+            Err(text) => return Some(ToolPreview::error(text)),
+        };
+        match T::preview(context, &self.ground, args).await {
+            Ok(preview) => preview,
+            Err(failure) => Some(ToolPreview::error(failure.to_string())),
+        }
     }
 
     async fn execute(&self, context: ToolContext, call: ToolCall) -> ToolOutput {

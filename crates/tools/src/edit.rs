@@ -2,18 +2,20 @@
 
 mod replace;
 
-use haft_core::tool::{ToolConcurrency, ToolContext, ToolFailureKind, ToolOutput};
-use haft_protocol::RawJson;
+use std::path::Path;
+
+use haft_core::tool::{ToolConcurrency, ToolContext, ToolFailureKind, ToolOutput, ToolPreview};
+use haft_protocol::content::CallPreview;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::approval::CallSubject;
 use crate::builtin::{BuiltIn, SharedToolState, shorten_head};
 use crate::diff::Diff;
-use crate::environment::{AccessKind, ParentPolicy, run_blocking};
+use crate::environment::{AccessKind, ClaimedFile, ParentPolicy, run_blocking};
 use crate::failure::ToolFailure;
 use crate::path;
-use crate::write::{claim_file, in_place_remark, read_for_change, replace_content};
+use crate::write::{check_previewed, claim_file, in_place_remark, read_for_change, replace_content};
 use replace::{TextReplacement, replace};
 
 pub(crate) struct EditTool;
@@ -69,28 +71,58 @@ impl BuiltIn for EditTool {
         args: EditArgs,
     ) -> Result<ToolOutput, ToolFailure> {
         let environment = ground.environment.as_ref();
-        let edits =
-            args.edits.into_iter().enumerate().map(parse_replacement).collect::<Result<Vec<_>, _>>()?;
         let path = path::resolve_file(environment, &args.path)?;
         let shown = path::show(environment, &path);
-        let mut file = claim_file(context, environment, &path, ParentPolicy::Exist).await?;
-        let old = read_for_change(ground, file.as_mut(), &shown).await?;
-        let missing = || {
-            ToolFailure::classified(
-                ToolFailureKind::NotFound,
-                format!("{shown} does not exist; create it with write"),
-            )
-        };
-        let old = old.ok_or_else(missing)?;
-        let name = shown.clone();
-        // Searching and comparing megabytes takes long.
-        let EditedContent { content, diff, details } =
-            run_blocking(move || Ok(apply_edits(&name, old, &edits))).await??;
+        let (mut file, EditedContent { content, diff }) = edit_content(context, ground, &path, args).await?;
+        check_previewed(context, || digest_changes(ground, &diff), &shown)?;
         let written = replace_content(ground, file.as_mut(), content).await?;
-        let mut output = ToolOutput::text(format!("edited {shown}{}\n{diff}", in_place_remark(written)));
-        output.details = details;
+        let unified = shorten_head(&diff.unified, "see the rest with read");
+        let mut output = ToolOutput::text(format!("edited {shown}{}\n{unified}", in_place_remark(written)));
+        output.details = diff.details(&shown);
         Ok(output)
     }
+
+    async fn preview(
+        context: &ToolContext,
+        ground: &SharedToolState,
+        args: EditArgs,
+    ) -> Result<Option<ToolPreview>, ToolFailure> {
+        let environment = ground.environment.as_ref();
+        let path = path::resolve_file(environment, &args.path)?;
+        let (_, EditedContent { diff, .. }) = edit_content(context, ground, &path, args).await?;
+        let shown = CallPreview::Diff(diff.to_file_diff(&path::show(environment, &path)));
+        Ok(Some(ToolPreview { shown, state: Some(digest_changes(ground, &diff)) }))
+    }
+}
+
+/// Returns the state of the preview: the removed and added lines. The person has not approved a change of other lines,
+/// but an earlier call of the same message may change other parts of the file.
+fn digest_changes(ground: &SharedToolState, diff: &Diff) -> u64 {
+    ground.seen.hasher().digest_value(diff.changed_lines())
+}
+
+/// Claims the file and computes its new content.
+async fn edit_content(
+    context: &ToolContext,
+    ground: &SharedToolState,
+    path: &Path,
+    args: EditArgs,
+) -> Result<(Box<dyn ClaimedFile>, EditedContent), ToolFailure> {
+    let environment = ground.environment.as_ref();
+    let edits = args.edits.into_iter().enumerate().map(parse_replacement).collect::<Result<Vec<_>, _>>()?;
+    let shown = path::show(environment, path);
+    let mut file = claim_file(context, environment, path, ParentPolicy::Exist).await?;
+    let old = read_for_change(ground, file.as_mut(), &shown).await?;
+    let missing = || {
+        ToolFailure::classified(
+            ToolFailureKind::NotFound,
+            format!("{shown} does not exist; create it with write"),
+        )
+    };
+    let (old, _) = old.ok_or_else(missing)?;
+    // Searching and comparing megabytes takes long.
+    let edited = run_blocking(move || Ok(apply_edits(&shown, old, &edits))).await??;
+    Ok((file, edited))
 }
 
 fn parse_replacement((index, edit): (usize, EditArg)) -> Result<TextReplacement, ToolFailure> {
@@ -106,8 +138,7 @@ fn parse_replacement((index, edit): (usize, EditArg)) -> Result<TextReplacement,
 /// The new content and its diff.
 struct EditedContent {
     content: Vec<u8>,
-    diff: String,
-    details: Option<RawJson>,
+    diff: Diff,
 }
 
 fn apply_edits(shown: &str, old: Vec<u8>, edits: &[TextReplacement]) -> Result<EditedContent, String> {
@@ -119,11 +150,7 @@ fn apply_edits(shown: &str, old: Vec<u8>, edits: &[TextReplacement]) -> Result<E
         true => Diff::new(shown, Some(&to_readable(&old)), &to_readable(&new)),
         false => Diff::new(shown, Some(&old), &new),
     };
-    Ok(EditedContent {
-        content: to_bytes(new, lossy),
-        diff: shorten_head(&diff.unified, "see the rest with read"),
-        details: diff.details(shown),
-    })
+    Ok(EditedContent { content: to_bytes(new, lossy), diff })
 }
 
 /// The character that represents the byte 0x80 outside of text; the other bytes follow. These are private-use

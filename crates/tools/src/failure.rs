@@ -26,7 +26,7 @@ impl ToolFailure {
         ToolOutput { failure: self.kind(), ..ToolOutput::error(self.to_string()) }
     }
 
-    fn kind(&self) -> Option<ToolFailureKind> {
+    pub(crate) fn kind(&self) -> Option<ToolFailureKind> {
         match self {
             Self::Classified { kind, .. } => Some(*kind),
             Self::Environment(EnvironmentError::Changed { .. }) => Some(ToolFailureKind::Stale),

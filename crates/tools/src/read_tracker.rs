@@ -1,6 +1,6 @@
 //! The record of files that this session has read, which is required for changes.
 
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::{Mutex, PoisonError};
 
 use haft_protocol::defense::{Defense, is_up};
@@ -22,7 +22,7 @@ struct TrackedFile {
 }
 
 /// The fingerprint of a content.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct ContentFingerprint {
     len: usize,
     hash: u64,
@@ -37,7 +37,12 @@ pub(crate) struct ContentHasher {
 impl ContentHasher {
     /// Returns the fingerprint of all bytes.
     pub(crate) fn fingerprint(&self, content: &[u8]) -> ContentFingerprint {
-        ContentFingerprint { len: content.len(), hash: self.hasher.hash_one(content) }
+        ContentFingerprint { len: content.len(), hash: self.digest_value(content) }
+    }
+
+    /// Returns the digest of any value.
+    pub(crate) fn digest_value(&self, value: impl Hash) -> u64 {
+        self.hasher.hash_one(value)
     }
 }
 

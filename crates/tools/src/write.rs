@@ -2,17 +2,17 @@
 
 use std::path::Path;
 
-use haft_core::tool::{ToolConcurrency, ToolContext, ToolFailureKind, ToolOutput};
-use haft_protocol::RawJson;
+use haft_core::tool::{ToolConcurrency, ToolContext, ToolFailureKind, ToolOutput, ToolPreview};
+use haft_protocol::content::CallPreview;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::approval::CallSubject;
 use crate::builtin::{BuiltIn, SharedToolState, run_until_cancelled};
 use crate::diff::Diff;
-use crate::environment::run_blocking_if_large;
 use crate::environment::{
-    AccessKind, ClaimedFile, Environment, FileWriteOutcome, InPlaceReason, ParentPolicy,
+    AccessKind, ClaimedFile, Environment, FileWriteOutcome, InPlaceReason, ParentPolicy, run_blocking,
+    run_blocking_if_large,
 };
 use crate::failure::ToolFailure;
 use crate::path;
@@ -60,6 +60,7 @@ impl BuiltIn for WriteTool {
         let shown = path::show(environment, &path);
         let mut file = claim_file(context, environment, &path, ParentPolicy::Create).await?;
         let old = read_for_change(ground, file.as_mut(), &shown).await?;
+        check_previewed(context, || digest_old(ground, old.as_ref()), &shown)?;
         let text = args.content;
         let (text, lines, content) = run_blocking_if_large(text.len(), move || {
             let (lines, content) = (text.lines().count(), text.clone().into_bytes());
@@ -75,9 +76,57 @@ impl BuiltIn for WriteTool {
             in_place_remark(written)
         ));
         // Comparing megabytes takes long. The file is written in any case.
-        let compared = tokio::task::spawn_blocking(move || diff_details(&shown, old, &text));
+        let old = old.map(|(content, _)| content);
+        let compared =
+            tokio::task::spawn_blocking(move || compare_contents(&shown, old, &text)?.details(&shown));
         output.details = compared.await.ok().flatten();
         Ok(output)
+    }
+
+    async fn preview(
+        context: &ToolContext,
+        ground: &SharedToolState,
+        args: WriteArgs,
+    ) -> Result<Option<ToolPreview>, ToolFailure> {
+        let environment = ground.environment.as_ref();
+        let path = path::resolve_file(environment, &args.path)?;
+        let shown = path::show(environment, &path);
+        // The file is free again before the person is asked.
+        let old = match claim_file(context, environment, &path, ParentPolicy::Exist).await {
+            Ok(mut file) => read_for_change(ground, file.as_mut(), &shown).await?,
+            // The call creates the missing directories.
+            Err(error) if error.kind() == Some(ToolFailureKind::NotFound) => None,
+            Err(error) => return Err(error),
+        };
+        let state = Some(digest_old(ground, old.as_ref()));
+        let binary =
+            format!("{shown} is not UTF-8 text, so there is no diff; the call replaces its whole content");
+        let old = old.map(|(content, _)| content);
+        let diff = run_blocking(move || {
+            Ok(compare_contents(&shown, old, &args.content).map(|diff| diff.to_file_diff(&shown)))
+        });
+        let shown = diff.await?.map_or(CallPreview::Error(binary), CallPreview::Diff);
+        Ok(Some(ToolPreview { shown, state }))
+    }
+}
+
+/// Returns the state of the preview: the content that the call replaces.
+fn digest_old(ground: &SharedToolState, old: Option<&(Vec<u8>, ContentFingerprint)>) -> u64 {
+    ground.seen.hasher().digest_value(old.map(|(_, print)| print))
+}
+
+/// Checks that the call makes the change that a person saw before the approval, if any did.
+pub(crate) fn check_previewed(
+    context: &ToolContext,
+    state: impl FnOnce() -> u64,
+    shown: &str,
+) -> Result<(), ToolFailure> {
+    match context.previewed_state {
+        Some(previewed) if previewed != state() => Err(ToolFailure::classified(
+            ToolFailureKind::Stale,
+            format!("{shown} has changed since the approval; read it again, then retry"),
+        )),
+        _ => Ok(()),
     }
 }
 
@@ -99,12 +148,12 @@ pub(crate) async fn claim_file(
     Ok(file)
 }
 
-/// Reads the file to be changed, if it exists. Its content must be the content that was last read.
+/// Reads the file to be changed, if it exists. Its content must be the content that was last read. Changes nothing.
 pub(crate) async fn read_for_change(
     ground: &SharedToolState,
     file: &mut dyn ClaimedFile,
     shown: &str,
-) -> Result<Option<Vec<u8>>, ToolFailure> {
+) -> Result<Option<(Vec<u8>, ContentFingerprint)>, ToolFailure> {
     let Some(content) = file.read(MAX_FILE).await? else { return Ok(None) };
     let (content, print) = fingerprint_content(ground, content).await?;
     let key = file.key().await?;
@@ -116,7 +165,7 @@ pub(crate) async fn read_for_change(
         ToolFailure::classified(kind, format!("{shown} {unseen}"))
     };
     ground.seen.check(&key, print).map_err(unseen)?;
-    Ok(Some(content))
+    Ok(Some((content, print)))
 }
 
 /// Replaces the content. The session then knows the content that it wrote.
@@ -146,9 +195,10 @@ async fn fingerprint_content(
     Ok(run_blocking_if_large(len, work).await?)
 }
 
-fn diff_details(shown: &str, old: Option<Vec<u8>>, new: &str) -> Option<RawJson> {
+/// Returns the change of the file; `None` if the old content is not text.
+fn compare_contents(shown: &str, old: Option<Vec<u8>>, new: &str) -> Option<Diff> {
     let old = old.map(String::from_utf8).transpose().ok()?;
-    Diff::new(shown, old.as_deref(), new).details(shown)
+    Some(Diff::new(shown, old.as_deref(), new))
 }
 
 fn outcome_verb(written: FileWriteOutcome) -> &'static str {

@@ -15,13 +15,14 @@
 mod body;
 mod call;
 mod choices;
+mod preview;
 mod question;
 mod quiet_period;
 mod view;
 
 use std::time::{Duration, Instant};
 
-use haft_protocol::content::ToolCall;
+use haft_protocol::content::{CallPreview, ToolCall};
 use haft_protocol::rpc::UiAnswer;
 
 use body::DialogBody;
@@ -72,6 +73,8 @@ pub struct Question {
     pub message: String,
     /// The call that a yes allows, exactly.
     pub call: Option<ToolCall>,
+    /// The change that the call makes, if it is known.
+    pub preview: Option<CallPreview>,
     /// True if the answer grants something. The dialog is then drawn where no extension can draw, and ignores keys
     /// that were typed before it was visible.
     pub grants: bool,
@@ -408,16 +411,25 @@ impl Dialog {
     /// anything.
     fn grant_rows(&self) -> Vec<CleanLine> {
         let Some(granted) = &self.question.call else { return Vec::new() };
-        let mut rows = vec![CleanLine::new(&format!("  tool {} with:", call::name(granted)))];
-        for row in call::argument_rows(granted) {
+        let name = call::name(granted);
+        let (head, granted) = match self.question.whole_diff() {
+            Some(diff) => {
+                (format!("tool {name} changes {}:", preview::diff_title(diff)), preview::diff_rows(diff))
+            }
+            None => (format!("tool {name} with:"), call::argument_rows(granted)),
+        };
+        let note = self.question.missing_diff_note().map(|note| CleanLine::new(&format!("  {note}")));
+        let mut rows: Vec<_> = note.into_iter().chain([CleanLine::new(&format!("  {head}"))]).collect();
+        for row in granted {
             let mark = match row.mark {
                 LineMark::No => "",
                 LineMark::Line => "| ",
                 LineMark::Removed => "- ",
                 LineMark::Added => "+ ",
+                LineMark::Context => "  ",
             };
             let blank = CleanLine::from_repeated_char(' ', row.indent);
-            rows.push(CleanLine::new(&format!("    {blank}{mark}{}", row.text)));
+            rows.push(CleanLine::new(&format!("    {blank}{}{mark}{}", row.gutter, row.text)));
         }
         rows
     }

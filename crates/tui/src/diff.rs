@@ -2,6 +2,7 @@
 
 use haft_core::sanitize::sanitize;
 use haft_protocol::RawJson;
+use haft_protocol::content::FileDiff;
 use ratatui_core::text::{Line, Span};
 use serde::Deserialize;
 
@@ -41,36 +42,35 @@ pub struct Diff {
     /// The file.
     pub path: CleanLine,
     /// The number of lines that were added.
-    pub added: usize,
+    pub added: u64,
     /// The number of lines that were removed.
-    pub removed: usize,
+    pub removed: u64,
     /// The lines that are shown.
     pub lines: Vec<DiffLine>,
     /// True if the diff was truncated.
     pub cut: bool,
 }
 
-/// The diff fields in the details of `edit` and `write` results.
+/// The diff in the details of `edit` and `write` results.
 #[derive(Deserialize)]
 struct DiffDetails {
-    diff: UnifiedDiff,
+    diff: FileDiff,
 }
 
-#[derive(Deserialize)]
-struct UnifiedDiff {
-    path: String,
-    unified: String,
-    added: usize,
-    removed: usize,
-    #[serde(default)]
-    cut: bool,
+/// A line of a unified diff, not sanitized yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct UnifiedLine<'t> {
+    pub(crate) kind: DiffLineKind,
+    pub(crate) number: Option<usize>,
+    pub(crate) text: &'t str,
 }
 
 impl Diff {
     /// Reads the diff from the details of a result. `None` if they have no diff.
     pub fn from_details(details: &RawJson) -> Option<Self> {
-        let DiffDetails { diff: UnifiedDiff { path, unified, added, removed, cut } } = details.read().ok()?;
-        let lines = parse_unified(&unified);
+        let DiffDetails { diff: FileDiff { path, unified, added, removed, cut } } = details.read().ok()?;
+        // Sanitize first, because color codes may precede the signs. Tabs count from behind the sign.
+        let lines = parse_unified(&sanitize(&unified)).into_iter().map(DiffLine::from).collect();
         Some(Self { path: CleanLine::new(&path), added, removed, lines, cut })
     }
 
@@ -105,6 +105,12 @@ impl Diff {
     }
 }
 
+impl From<UnifiedLine<'_>> for DiffLine {
+    fn from(UnifiedLine { kind, number, text }: UnifiedLine<'_>) -> Self {
+        Self { kind, number, text: CleanText::new(text) }
+    }
+}
+
 impl DiffLine {
     fn rows(&self, digits: usize, width: u16, theme: &Theme) -> Vec<Line<'static>> {
         let (sign, role) = match self.kind {
@@ -133,10 +139,10 @@ impl DiffLine {
 
 /// The header `@@ -1,4 +1,5 @@ fn main()`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct HunkHeader {
+struct HunkHeader<'t> {
     old: HunkSide,
     new: HunkSide,
-    within: String,
+    within: &'t str,
 }
 
 /// The lines of one side.
@@ -146,22 +152,18 @@ struct HunkSide {
     left: usize,
 }
 
-impl HunkHeader {
-    fn parse(line: &str) -> Option<Self> {
+impl<'t> HunkHeader<'t> {
+    fn parse(line: &'t str) -> Option<Self> {
         let (places, within) = line.strip_prefix("@@ -")?.split_once(" @@")?;
         let (old, new) = places.split_once(" +")?;
-        Some(Self {
-            old: HunkSide::parse(old)?,
-            new: HunkSide::parse(new)?,
-            within: within.trim().to_owned(),
-        })
+        Some(Self { old: HunkSide::parse(old)?, new: HunkSide::parse(new)?, within: within.trim() })
     }
 
     fn is_over(&self) -> bool {
         self.old.left == 0 && self.new.left == 0
     }
 
-    fn parse_line(&mut self, line: &str) -> Option<DiffLine> {
+    fn parse_line(&mut self, line: &'t str) -> Option<UnifiedLine<'t>> {
         let mut chars = line.chars();
         let (kind, number) = match chars.next() {
             Some('+') => (DiffLineKind::Added, self.new.next_number()?),
@@ -194,17 +196,16 @@ impl HunkSide {
 
 /// Parses a unified diff line by line. The hunk header gives the number of lines, so a removed line `-- a` is not
 /// mistaken for a file name.
-fn parse_unified(outside: &str) -> Vec<DiffLine> {
-    // Sanitize first, because color codes may precede the signs. Tabs count from behind the sign.
-    let text = sanitize(outside);
-    let mut part: Option<HunkHeader> = None;
+pub(crate) fn parse_unified(text: &str) -> Vec<UnifiedLine<'_>> {
+    let mut part: Option<HunkHeader<'_>> = None;
     let mut lines = Vec::new();
-    for line in text.lines() {
+    // A carriage return at the end of a line belongs to its text.
+    for line in text.split_terminator('\n') {
         let within = part.as_mut().filter(|part| !part.is_over() || line.starts_with('\\'));
         if let Some(found) = within.and_then(|part| part.parse_line(line)) {
             lines.push(found);
         } else if let Some(begun) = HunkHeader::parse(line) {
-            lines.push(diff_line(DiffLineKind::Part, None, &begun.within));
+            lines.push(diff_line(DiffLineKind::Part, None, begun.within));
             part = Some(begun);
         } else {
             part = None;
@@ -215,7 +216,7 @@ fn parse_unified(outside: &str) -> Vec<DiffLine> {
 }
 
 /// Returns a line outside of hunks. File names are omitted, because the path is already known.
-fn line_outside_hunks(line: &str) -> Option<DiffLine> {
+fn line_outside_hunks(line: &str) -> Option<UnifiedLine<'_>> {
     const HEADERS: &[&str] = &[
         "--- ",
         "+++ ",
@@ -241,6 +242,6 @@ fn line_outside_hunks(line: &str) -> Option<DiffLine> {
     })
 }
 
-fn diff_line(kind: DiffLineKind, number: Option<usize>, text: &str) -> DiffLine {
-    DiffLine { kind, number, text: CleanText::new(text) }
+fn diff_line(kind: DiffLineKind, number: Option<usize>, text: &str) -> UnifiedLine<'_> {
+    UnifiedLine { kind, number, text }
 }

@@ -87,7 +87,7 @@ impl CallableTool {
             Err(CallCancelled) => return cancelled_result(),
         };
         let gate = ToolGate::new(run, call, canonical, scope);
-        let GateDecision { verdict, approved, resolved_paths } = match gate.decide().await {
+        let GateDecision { verdict, findings } = match gate.decide().await {
             Ok(decision) => decision,
             Err(CallCancelled) => return cancelled_result(),
         };
@@ -105,7 +105,7 @@ impl CallableTool {
         }
         let call = ToolCall { args, ..call.clone() };
         let mut called = ExtensionCallResult::from_result(
-            ApprovedCall { run, call, tool: self.tool.as_ref(), approved, resolved_paths }.execute().await,
+            ApprovedCall { run, call, tool: self.tool.as_ref(), findings }.execute().await,
         );
         // The output of a cancelled tool reports its progress.
         if called.code == Some(HostCallError::Failed) && run.cancel.is_cancelled() {

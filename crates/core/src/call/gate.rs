@@ -23,7 +23,7 @@ use crate::run_context::{NoDecision, PANICKED, RunContext};
 use crate::schema::SchemaValidator;
 use crate::session::intervention::InterventionAction;
 use crate::timeouts::MAX_DECISION_TIME;
-use crate::tool::{ApprovalRequest, CanonicalArgs, Tool};
+use crate::tool::{ApprovalRequest, CanonicalArgs, LazyPreview, Tool, ToolContext};
 
 /// The name in reports when the shared time is used up, because no single hook is at fault.
 const BUDGET: &str = names::HAFT;
@@ -42,10 +42,27 @@ pub(crate) struct GateScope<'a> {
 #[derive(Debug)]
 pub(crate) struct GateDecision {
     pub(crate) verdict: Verdict,
+    pub(crate) findings: GateFindings,
+}
+
+/// The findings of the gate about a call, which its tool compares with the state at the time of the execution.
+#[derive(Debug, Default)]
+pub(crate) struct GateFindings {
     /// The request of the tool that a person approved.
     pub(crate) approved: Option<ApprovalRequest>,
+    /// The state on which the preview is based that a person saw.
+    pub(crate) previewed_state: Option<u64>,
     /// The places that the paths of the call mean.
     pub(crate) resolved_paths: Arc<[ResolvedPath]>,
+}
+
+impl GateFindings {
+    /// Sets the findings in the context of the execution.
+    pub(crate) fn copy_to(&self, context: &mut ToolContext) {
+        context.approved.clone_from(&self.approved);
+        context.previewed_state = self.previewed_state;
+        context.resolved_paths.clone_from(&self.resolved_paths);
+    }
 }
 
 /// The gate for one call: first the hooks, then the approvers.
@@ -145,13 +162,14 @@ impl<'a> ToolGate<'a> {
             Err(ChainAbort::OutOfTime(asked)) => {
                 let reason = self.timeout_reason(&asked);
                 let verdict = self.record_refusal(RefusalScope::Call, BUDGET, reason, None).await?;
-                return Ok(GateDecision { verdict, approved: None, resolved_paths: Arc::default() });
+                return Ok(GateDecision { verdict, findings: GateFindings::default() });
             }
         };
         let mut decider = self.hook_at(outcome.decided_by).map(|hook| RefusalSource::Hook(hook.as_ref()));
         let call = self.to_tool_call(&outcome.call);
         let approved = self.approval_request(&outcome.verdict, &call).await?;
-        let pending = self.pending_call(&call, &outcome.call);
+        let preview = self.lazy_preview(&outcome, &call);
+        let pending = PendingCall { preview: preview.as_ref(), ..self.pending_call(&call, &outcome.call) };
         if (self.needs_approval(&outcome) || approved.is_some())
             && let Some((approver, refusal)) = self.ask_approvers(&pending, approved.as_ref()).await?
         {
@@ -166,7 +184,9 @@ impl<'a> ToolGate<'a> {
                 outcome.verdict
             }
         };
-        Ok(GateDecision { verdict, approved, resolved_paths: outcome.call.resolved_paths })
+        let previewed_state = preview.as_ref().and_then(LazyPreview::computed_state);
+        let resolved_paths = outcome.call.resolved_paths;
+        Ok(GateDecision { verdict, findings: GateFindings { approved, previewed_state, resolved_paths } })
     }
 
     /// Records and reports a refusal. The hook that refused the call is then asked whether the run ends too.
@@ -213,6 +233,17 @@ impl<'a> ToolGate<'a> {
                 Ok(Some(ApprovalRequest { reason, permitted_by: None }))
             }
         }
+    }
+
+    /// Returns the preview of a call that would run, for approvers that ask a person.
+    fn lazy_preview<'c>(&self, outcome: &ChainOutcome, call: &'c ToolCall) -> Option<LazyPreview<'c>>
+    where
+        'a: 'c,
+    {
+        let Verdict::Run { .. } = outcome.verdict else { return None };
+        let mut context = ToolContext::new(self.run.cancel.child_token(), drop);
+        context.resolved_paths = Arc::clone(&outcome.call.resolved_paths);
+        Some(LazyPreview::new(self.tool(&call.name)?, call, context))
     }
 
     /// Returns the called tool, or another one that a hook selected.
@@ -308,7 +339,7 @@ impl<'a> ToolGate<'a> {
         call: &'f ToolCall,
         ChainCall { resolved_paths, .. }: &'f ChainCall,
     ) -> PendingCall<'f> {
-        PendingCall { call, resolved_paths, caller: self.run.caller.as_ref() }
+        PendingCall { call, resolved_paths, caller: self.run.caller.as_ref(), preview: None }
     }
 
     /// Checks the call of the chain, which a hook rewrote, and makes its arguments canonical. If the tool changed,

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use haft_protocol::RawJson;
-use haft_protocol::content::{ResolvedPath, ToolCall};
+use haft_protocol::content::{CallPreview, ResolvedPath, ToolCall};
 use haft_protocol::ids::ExtensionName;
 
 use super::{CancellationToken, Refusal, RefusalScope};
-use crate::tool::{ApprovalRequest, ToolOutput};
+use crate::tool::{ApprovalRequest, LazyPreview, ToolOutput};
 
 /// A tool call before it runs, with what the agent knows about it.
 #[derive(Debug, Clone, Copy)]
@@ -20,12 +20,20 @@ pub struct PendingCall<'a> {
     /// The extension that makes the call (see [`ExtensionToolRunner`](crate::ExtensionToolRunner)); `None` for a call
     /// of the model.
     pub caller: Option<&'a ExtensionName>,
+    pub(crate) preview: Option<&'a LazyPreview<'a>>,
 }
 
 impl<'a> PendingCall<'a> {
     /// Creates a call of the model without paths.
     pub fn new(call: &'a ToolCall) -> Self {
-        Self { call, resolved_paths: &[], caller: None }
+        Self { call, resolved_paths: &[], caller: None, preview: None }
+    }
+
+    /// Returns the effect that the call would have, for an approver that shows it to a person. Computes it at the first
+    /// call of this method, and has the tool reject the call if the state changes afterwards. `None` if the tool has no
+    /// preview, and before approvals.
+    pub async fn request_preview(&self) -> Option<&'a CallPreview> {
+        self.preview?.get().await
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures::stream::BoxStream;
 use futures::{StreamExt, stream};
-use haft_protocol::content::{ResolvedPath, ToolCall};
+use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::hook::texts;
 use haft_protocol::ids::ExtensionName;
@@ -14,13 +14,15 @@ use haft_protocol::message::{Message, ToolMessage};
 use super::record_refusal;
 use super::state::TurnInput;
 use crate::agent_state::{AgentSetup, OfferedTools};
-use crate::call::{ApprovedCall, GateDecision, GateScope, ToolGate, canonical_args, validate_args};
+use crate::call::{
+    ApprovedCall, GateDecision, GateFindings, GateScope, ToolGate, canonical_args, validate_args,
+};
 use crate::chain::Verdict;
 use crate::hooks::{Refusal, RefusalScope};
 use crate::run_context::RunContext;
 use crate::session::entry::ToolStart;
 use crate::session::{NOT_RUN, SessionError};
-use crate::tool::{ApprovalRequest, Tool, ToolConcurrency, ToolOutput};
+use crate::tool::{Tool, ToolConcurrency, ToolOutput};
 
 /// The maximum number of concurrent calls of one message.
 const MAX_PARALLEL: usize = 16;
@@ -38,12 +40,7 @@ struct PlannedCall {
 
 enum CallAction {
     /// The call runs with the tool and the arguments that every gate allowed.
-    Run {
-        call: ToolCall,
-        tool: Arc<dyn Tool>,
-        approved: Option<ApprovalRequest>,
-        resolved_paths: Arc<[ResolvedPath]>,
-    },
+    Run { call: ToolCall, tool: Arc<dyn Tool>, findings: GateFindings },
     /// The call does not run; this is the result.
     Answer { output: ToolOutput, source: ResultSource },
 }
@@ -211,14 +208,13 @@ impl ToolCalls<'_> {
         };
         let scope = GateScope { validator, tool, others: Some(&offered) };
         let gate = ToolGate::new(self.run, call, canonical, scope);
-        let GateDecision { verdict, approved, resolved_paths } = gate.decide().await?;
+        let GateDecision { verdict, findings } = gate.decide().await?;
         match verdict {
             Verdict::Run { tool, args } => {
                 let runs = ToolCall { id: call.id.clone(), name: tool.unwrap_or(call.name.clone()), args };
                 Ok(match offered.get(&runs.name) {
                     Some((tool, _)) => {
-                        let plan =
-                            CallAction::Run { call: runs, tool: tool.clone(), approved, resolved_paths };
+                        let plan = CallAction::Run { call: runs, tool: tool.clone(), findings };
                         PlannedCall { call: call.clone(), plan }
                     }
                     None => answer(unknown_tool_text(call, &offered)),
@@ -257,13 +253,11 @@ impl ToolCalls<'_> {
         PlannedCall { call, plan }: PlannedCall,
         begun: Result<(), SessionError>,
     ) -> ToolCallOutcome {
-        let (runs, tool, approved, resolved_paths) = match plan {
+        let (runs, tool, findings) = match plan {
             CallAction::Answer { output, source } => {
                 return ToolCallOutcome { call, output, source, then: None };
             }
-            CallAction::Run { call, tool, approved, resolved_paths } => {
-                (call, tool, approved, resolved_paths)
-            }
+            CallAction::Run { call, tool, findings } => (call, tool, findings),
         };
         match begun {
             Err(error) => return ToolCallOutcome::not_run(call, Some(error.into())),
@@ -272,9 +266,7 @@ impl ToolCalls<'_> {
         }
         let extension = tool.spec().owner.extension().map(ExtensionName::new);
         let result =
-            ApprovedCall { run: self.run, call: runs, tool: tool.as_ref(), approved, resolved_paths }
-                .execute()
-                .await;
+            ApprovedCall { run: self.run, call: runs, tool: tool.as_ref(), findings }.execute().await;
         let then = result.refusal.map(|refusal| record_refusal(self.run, refusal));
         ToolCallOutcome {
             call,

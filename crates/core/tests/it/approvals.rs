@@ -10,10 +10,10 @@ use haft_core::hooks::{
 };
 use haft_core::session::entry::EntryBody;
 use haft_core::session::intervention::{HookIntervention, InterventionAction};
-use haft_core::tool::{ApprovalRequest, Tool, ToolContext, ToolOutput, ToolSpec};
+use haft_core::tool::{ApprovalRequest, Tool, ToolContext, ToolOutput, ToolPreview, ToolSpec};
 use haft_core::{AgentBuilder, CallableTool, ExtensionCall};
 use haft_protocol::RawJson;
-use haft_protocol::content::ToolCall;
+use haft_protocol::content::{CallPreview, ToolCall};
 use haft_protocol::ids::{ExtensionName, ToolCallId};
 
 use crate::fake::{Script, call, calls, run, says, tool, transcript};
@@ -337,4 +337,111 @@ async fn request_of_a_selected_tool_needs_a_person() {
     let agent = agent(&script).tool(Guarded).before_tool_execute(names).build().unwrap();
     run(&agent).await.1.unwrap();
     assert!(transcript(&agent)[2].contains("needs the approval of a person"), "{:?}", transcript(&agent));
+}
+
+/// A tool with a preview; its result is the state of the preview that a person saw.
+#[derive(Default)]
+struct Previews {
+    asked: Arc<Mutex<usize>>,
+    panics: bool,
+    takes: Duration,
+}
+
+#[async_trait]
+impl Tool for Previews {
+    fn spec(&self) -> Arc<ToolSpec> {
+        Arc::new(ToolSpec::new("old", "").with_schema(RawJson::empty_object_schema()))
+    }
+
+    async fn execute(&self, context: ToolContext, _: ToolCall) -> ToolOutput {
+        ToolOutput::text(format!("{:?}", context.previewed_state))
+    }
+
+    async fn preview(&self, _: &ToolContext, call: &ToolCall) -> Option<ToolPreview> {
+        *self.asked.lock().unwrap() += 1;
+        // sleep: virtual time
+        tokio::time::sleep(self.takes).await;
+        assert!(!self.panics, "boom");
+        Some(ToolPreview { state: Some(7), ..ToolPreview::error(format!("changes {}", call.args)) })
+    }
+}
+
+/// A person who sees previews and approves.
+#[derive(Clone, Default)]
+struct Reader {
+    looks: bool,
+    saw: Arc<Mutex<Vec<Option<CallPreview>>>>,
+}
+
+#[async_trait]
+impl ApproveTool for Reader {
+    async fn approve_tool(&self, _: &CancellationToken, _: &ToolCall) -> ApproverDecision {
+        panic!("asked without the preview")
+    }
+
+    async fn approve_call(&self, _: &CancellationToken, pending: &PendingCall<'_>) -> ApproverDecision {
+        if self.looks {
+            let preview = pending.request_preview().await;
+            self.saw.lock().unwrap().push(preview.cloned());
+        }
+        ApproverDecision::Approve
+    }
+}
+
+fn reader() -> Reader {
+    Reader { looks: true, ..Reader::default() }
+}
+
+#[tokio::test]
+async fn preview_is_computed_once_when_a_person_is_asked() {
+    for (readers, previews, result) in
+        [(vec![Reader::default()], 0, "None"), (vec![reader(), reader()], 1, "Some(7)")]
+    {
+        let (script, tool) = (script("old"), Previews::default());
+        let asked = Arc::clone(&tool.asked);
+        let saw: Vec<_> = readers.iter().map(|reader| Arc::clone(&reader.saw)).collect();
+        let agent = script.agent().tool(tool);
+        let agent = readers.into_iter().fold(agent, AgentBuilder::approve_tool).build().unwrap();
+        run(&agent).await.1.unwrap();
+        assert_eq!(transcript(&agent)[2], format!("tool t1 {result}"));
+        assert_eq!(*asked.lock().unwrap(), previews);
+        let shown = CallPreview::Error(r#"changes {"n":1}"#.to_owned());
+        for saw in saw {
+            let expect = if previews == 0 { vec![] } else { vec![Some(shown.clone())] };
+            assert_eq!(*saw.lock().unwrap(), expect);
+        }
+    }
+}
+
+#[tokio::test]
+async fn hooks_and_answered_calls_have_no_preview() {
+    let call = ToolCall { id: ToolCallId::new("t1"), name: "old".to_owned(), args: RawJson::empty_object() };
+    assert_eq!(PendingCall::new(&call).request_preview().await, None);
+    // A hook returns the result, so the tool would change nothing.
+    let (script, reader, tool) = (script("old"), reader(), Previews::default());
+    let asked = Arc::clone(&tool.asked);
+    let answers = Gate::new([("old", HookRole::Ordered)], vec![respond("cached")]);
+    let agent = script.agent().tool(tool).before_tool_execute(answers).approve_tool(reader.clone());
+    run(&agent.build().unwrap()).await.1.unwrap();
+    assert_eq!((reader.saw.lock().unwrap().as_slice(), *asked.lock().unwrap()), ([None].as_slice(), 0));
+}
+
+/// Runs a call whose preview fails; returns what the person saw.
+async fn failed_preview(tool: Previews) -> String {
+    let (script, reader) = (script("old"), reader());
+    let agent = script.agent().tool(tool).approve_tool(reader.clone()).build().unwrap();
+    run(&agent).await.1.unwrap();
+    assert_eq!(transcript(&agent)[2], "tool t1 None");
+    match reader.saw.lock().unwrap().as_slice() {
+        [Some(CallPreview::Error(reason))] => reason.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn failed_preview_gives_the_reason() {
+    let panics = Previews { panics: true, ..Previews::default() };
+    assert_eq!(failed_preview(panics).await, "old panicked when it computed the change");
+    let hangs = Previews { takes: Duration::from_secs(600), ..Previews::default() };
+    assert_eq!(failed_preview(hangs).await, "old did not compute the change within 5 s");
 }

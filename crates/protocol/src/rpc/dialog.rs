@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::content::ToolCall;
+use crate::content::{CallPreview, ToolCall};
 use crate::ids::ExtensionName;
 
 /// A question for the person, for clients that sent `"ui":true`. It waits for an answer, unless it has
@@ -31,6 +31,10 @@ pub struct UiRequest {
     /// For `approve`: the tool call, with the tool and the arguments that will run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<ToolCall>,
+    /// For `approve` of `edit` and `write`: `diff`, the change that the call makes; or `error`, the
+    /// reason why it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preview: Option<Box<CallPreview>>,
     /// The time limit in milliseconds; absent if the question waits. haft's own questions wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,

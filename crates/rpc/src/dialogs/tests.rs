@@ -23,6 +23,7 @@ fn question(kind: UiKind) -> UserQuestion {
         message: String::new(),
         options: options.into_iter().map(str::to_owned).collect(),
         call: None,
+        preview: None,
         default,
         within: Some(Duration::from_secs(60)),
     }

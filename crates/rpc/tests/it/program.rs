@@ -1,5 +1,6 @@
 //! The program under test: a scripted model, a tool, and an extension behind two streams.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -12,9 +13,9 @@ use haft_core::model::{Model, ModelInfo};
 use haft_core::services::{ExtensionToolSource, ServiceReach};
 use haft_core::session::Session;
 use haft_core::session::store::SessionStore;
-use haft_core::tool::{Tool, ToolConcurrency, ToolContext, ToolOutput, ToolSpec};
+use haft_core::tool::{Tool, ToolConcurrency, ToolContext, ToolOutput, ToolPreview, ToolSpec};
 use haft_host::{Host, HostConfig};
-use haft_protocol::content::ToolCall;
+use haft_protocol::content::{CallPreview, FileDiff, ToolCall};
 use haft_protocol::message::Rfc3339Time;
 use haft_protocol::rpc::{self, CommandFailure, CommandInfo, ErrorCode, SessionInfo};
 use haft_rpc::{
@@ -26,7 +27,7 @@ use tokio::sync::Notify;
 
 use crate::played::{Answer, Played};
 
-/// A tool that returns its arguments.
+/// A tool that returns its arguments. The arguments `{"change":PATH}` have a preview.
 struct Look;
 
 #[async_trait]
@@ -38,6 +39,14 @@ impl Tool for Look {
     async fn execute(&self, context: ToolContext, call: ToolCall) -> ToolOutput {
         context.progress("looking");
         ToolOutput::text(format!("saw {}", call.args))
+    }
+
+    async fn preview(&self, _: &ToolContext, call: &ToolCall) -> Option<ToolPreview> {
+        let args: BTreeMap<String, String> = call.args.read().ok()?;
+        let path = args.get("change")?.clone();
+        let unified = format!("--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-old\n+new\n");
+        let diff = FileDiff { path, unified, added: 1, removed: 1, cut: false };
+        Some(ToolPreview { shown: CallPreview::Diff(diff), state: None })
     }
 }
 

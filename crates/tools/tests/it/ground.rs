@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_core::tool::{Tool, ToolContext, ToolOutput};
+use haft_core::tool::{Tool, ToolContext, ToolOutput, ToolPreview};
 use haft_protocol::RawJson;
 use haft_protocol::content::{ToolCall, joined_text};
 use haft_protocol::ids::ToolCallId;
@@ -87,6 +87,14 @@ impl Ground {
             args: RawJson::from_value(&args).unwrap(),
         };
         tokio::time::timeout(PATIENCE, self.tool(name).execute(context, call)).await.expect("the tool hangs")
+    }
+
+    /// Returns the preview of a call.
+    pub(crate) async fn preview(&self, name: &str, args: Value) -> Option<ToolPreview> {
+        let (context, args) = (ToolContext::new(CancellationToken::new(), drop), RawJson::from_value(&args));
+        let call = ToolCall { id: ToolCallId::new("1"), name: name.to_owned(), args: args.unwrap() };
+        let tool = self.tool(name);
+        tokio::time::timeout(PATIENCE, tool.preview(&context, &call)).await.expect("the preview hangs")
     }
 
     /// Returns the text of a call that must succeed.

@@ -10,6 +10,7 @@ mod containment;
 mod edit;
 mod environment;
 mod ground;
+mod preview;
 mod reach;
 mod read;
 mod sandbox;

@@ -132,6 +132,7 @@ mod tests {
             message: String::new(),
             options: Vec::new(),
             call: None,
+            preview: None,
             timeout_ms: Some(1000),
             default: UiAnswer::Cancelled,
         }))

@@ -210,6 +210,7 @@ mod tests {
             title: id.to_owned(),
             message: String::new(),
             call: None,
+            preview: None,
             grants,
             within: None,
             default: None,

@@ -1,4 +1,5 @@
-//! The call that a yes allows, to the last character: the tool's name and its arguments.
+//! The call that a yes allows, to the last character: the tool's name and its arguments. [`preview`](super::preview) has
+//! diffs in place of arguments.
 //!
 //! The arguments follow their JSON text token by token, in order. Nothing of a name or a value is added or omitted.
 //! Commas between arguments and the outer braces are represented by rows. Characters that would be invisible (control
@@ -29,6 +30,8 @@ pub(super) enum LineMark {
     Line,
     Removed,
     Added,
+    /// An unchanged line of a diff, or a remark in it.
+    Context,
 }
 
 impl LineMark {
@@ -44,6 +47,8 @@ impl LineMark {
 /// A row of the granted call, before it is wrapped.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ArgumentRow {
+    /// The number of a line of a diff, in a column of its own.
+    pub(super) gutter: String,
     /// Blanks before the row.
     pub(super) indent: usize,
     /// The mark before its text.
@@ -132,7 +137,7 @@ struct ArgumentRowBuilder {
 impl ArgumentRowBuilder {
     fn begin_row(&mut self) {
         let indent = self.level * INDENT;
-        self.rows.push(ArgumentRow { indent, mark: LineMark::No, text: String::new() });
+        self.rows.push(ArgumentRow { indent, ..ArgumentRow::default() });
     }
 
     fn push_token(&mut self, text: &str) {
@@ -171,7 +176,12 @@ impl ArgumentRowBuilder {
                     self.push_token("text:");
                 }
                 for line in text.split('\n') {
-                    self.rows.push(ArgumentRow { indent, mark, text: escape_line(line) });
+                    self.rows.push(ArgumentRow {
+                        indent,
+                        mark,
+                        text: escape_line(line),
+                        ..ArgumentRow::default()
+                    });
                 }
             }
             Ok(_) | Err(_) => self.push_quoted(token),
@@ -204,7 +214,7 @@ fn string_end(text: &str) -> usize {
 
 /// Escapes a line of a string so that every character is visible. The last of several trailing blanks is escaped,
 /// because nothing follows it.
-fn escape_line(line: &str) -> String {
+pub(super) fn escape_line(line: &str) -> String {
     let (rest, last) = match line.strip_suffix(' ') {
         Some(rest) => (rest, "\\u{20}"),
         None => (line, ""),
@@ -239,7 +249,7 @@ fn escape_string(text: &str) -> String {
 }
 
 /// Escapes a text so that every character is visible.
-fn escape_invisible(text: &str) -> String {
+pub(super) fn escape_invisible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for grapheme in text.graphemes(true) {
         let is_nothing = grapheme_columns(grapheme) == 0;

@@ -30,17 +30,19 @@ impl Question {
             title: request.title.clone(),
             message: request.message.clone(),
             call: request.call.clone(),
+            preview: request.preview.as_deref().cloned(),
             grants,
             within: request.timeout_ms.map(Duration::from_millis),
             default: default_label(&request.default),
         }
     }
 
-    /// Uses the path of the file as the message of a question about a file, relative to the directory of the session.
+    /// Uses the path of the file as the message of a question about a file, relative to the directory of the session. A
+    /// diff names its file itself.
     #[must_use]
     pub fn in_directory(mut self, cwd: &str) -> Self {
         let place = self.call.as_ref().and_then(|granted| call::target_path(granted, Path::new(cwd)));
-        if let Some(place) = place.filter(|_| self.message.is_empty()) {
+        if let Some(place) = place.filter(|_| self.message.is_empty() && self.whole_diff().is_none()) {
             self.message = place;
         }
         self

@@ -75,7 +75,7 @@ pub(super) struct CallItem {
     pub(super) exit: Option<i64>,
     pub(super) output: CallOutput,
     pub(super) details: Option<RawJson>,
-    pub(super) counts: Option<(usize, usize)>,
+    pub(super) counts: Option<(u64, u64)>,
     pub(super) images: Vec<AttachedImage>,
     /// True if the remarks already contain the result.
     pub(super) result_in_remarks: bool,

@@ -2,6 +2,7 @@
 
 mod answers;
 mod hostile;
+mod preview;
 mod reading;
 
 use std::time::{Duration, Instant};
@@ -69,6 +70,7 @@ fn question(wanted: AnswerKind) -> Question {
         title: "Delete the branch?".to_owned(),
         message: "It has 3 commits that are nowhere else.".to_owned(),
         call: None,
+        preview: None,
         grants: false,
         within: None,
         default: None,
@@ -88,6 +90,7 @@ fn request(kind: UiKind) -> UiRequest {
         message: String::new(),
         options: Vec::new(),
         call: None,
+        preview: None,
         timeout_ms: Some(42_000),
         default: UiAnswer::Confirmed(false),
     }

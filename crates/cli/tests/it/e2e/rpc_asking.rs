@@ -33,6 +33,37 @@ fn person_allows_or_denies_call() {
     assert_eq!((exists("one"), exists("two")), (false, true));
 }
 
+#[test]
+fn person_approves_the_change_that_was_shown() {
+    let write = |content: &str| {
+        let args = json!({"path": "a.txt", "content": content});
+        json!({"say": [{"call": {"name": "write", "args": args}}]})
+    };
+    let scene = Scene::scripted(&json!([write("one\n"), write("two\n"), {"say": [{"text": "Done."}]}]));
+    let file = scene.world.project().join("a.txt");
+    let mut client = Client::of(&scene, &[]);
+    client.done("hello", &json!({"ui": true, "approve": ["write"]}));
+    client.done("prompt", &json!({"message": "go"}));
+    let created = client.event("ui_request");
+    let lines = "--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1 @@\n+one\n";
+    let diff = json!({"path": "a.txt", "unified": lines, "added": 1, "removed": 0});
+    assert_eq!(created["preview"], json!({ "diff": diff }));
+    assert!(!file.exists());
+    client.done("ui_response", &json!({"request": created["id"], "confirmed": true}));
+    let replaced = client.event("ui_request");
+    let lines = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n";
+    assert_eq!(replaced["preview"]["diff"]["unified"], lines);
+    // Another program changes the file while the person reads.
+    fs::write(&file, "other\n").unwrap();
+    client.done("ui_response", &json!({"request": replaced["id"], "confirmed": true}));
+    client.event("done");
+    let left = client.end();
+    left.expect(0);
+    let failed: Vec<bool> = left.of("tool_result").iter().map(|result| result["is_error"] == true).collect();
+    assert_eq!(failed, [false, true]);
+    assert_eq!(fs::read_to_string(&file).unwrap(), "other\n");
+}
+
 /// The settings of the user apply whatever the client lists.
 #[test]
 fn approve_setting_needs_person_at_client() {

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use haft_protocol::RawJson;
-use haft_protocol::content::ToolCall;
+use haft_protocol::content::{CallPreview, FileDiff, ToolCall};
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::rpc::{RpcEvent, UiAnswer, UiEnd, UiKind, UiRequest};
 use haft_tui::app::{BackendReply, TrustReview, UiEvent};
@@ -44,6 +44,7 @@ fn open_dialog(
         message: message.clone(),
         options: Vec::new(),
         call: None,
+        preview: None,
         timeout_ms: Some(60_000),
         default: UiAnswer::Cancelled,
     };
@@ -62,7 +63,20 @@ fn ask_approval(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let [.., tool, name, value] = texts else { return Ok(()) };
     let args = json!({ name.as_str(): value, "command": value, "list": [value, 1] });
     let call = ToolCall { id: ToolCallId::new("1"), name: tool.clone(), args: RawJson::from_value(&args)? };
-    open_dialog(stage, UiKind::Approve, texts, |request| request.call = Some(call));
+    open_dialog(stage, UiKind::Approve, texts, |request| request.call = Some(call.clone()));
+    let error = CallPreview::Error(value.clone());
+    let diff = CallPreview::Diff(FileDiff {
+        path: name.clone(),
+        unified: format!("--- a/{name}\n+++ b/{name}\n@@ -1,2 +1,2 @@\n same\n-{name}\n+{value}\n"),
+        added: 1,
+        removed: 1,
+        cut: false,
+    });
+    for preview in [error, diff] {
+        open_dialog(stage, UiKind::Approve, texts, |request| {
+            (request.call, request.preview) = (Some(call.clone()), Some(Box::new(preview)));
+        });
+    }
     Ok(())
 }
 

@@ -46,7 +46,7 @@ impl ToolCallHook {
     async fn query(
         &self,
         cancel: &CancellationToken,
-        PendingCall { call, resolved_paths, caller }: &PendingCall<'_>,
+        PendingCall { call, resolved_paths, caller, .. }: &PendingCall<'_>,
     ) -> Result<ToolCallDecision, InterceptFailure> {
         // An extension that has just started has only now registered its tools.
         let entry = self.entry.current();

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use haft_core::tool::{
-    ApprovalRequest, CanonicalArgs, Tool, ToolContext, ToolFailureKind, ToolOutput, ToolSpec,
+    ApprovalRequest, CanonicalArgs, Tool, ToolContext, ToolFailureKind, ToolOutput, ToolPreview, ToolSpec,
 };
 use haft_core::{CallableTool, ExtensionCall, ExtensionCallResult, ExtensionToolRunner};
 use haft_protocol::RawJson;
@@ -155,6 +155,10 @@ impl Tool for TimeLimitedTool {
 
     async fn approval_request(&self, call: &ToolCall) -> Option<ApprovalRequest> {
         self.tool.approval_request(call).await
+    }
+
+    async fn preview(&self, context: &ToolContext, call: &ToolCall) -> Option<ToolPreview> {
+        self.tool.preview(context, call).await
     }
 
     async fn execute(&self, context: ToolContext, call: ToolCall) -> ToolOutput {

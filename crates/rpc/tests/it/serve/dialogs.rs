@@ -52,6 +52,17 @@ async fn cancelled_question_denies_call() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn question_about_change_has_its_diff() {
+    let mut client = Client::of(Program::new([Answer::Call("look", r#"{"change":"src/a.rs"}"#)]));
+    client.ask(json!({"type": "hello", "approve": ["look"]})).await;
+    client.send(json!({"id": "1", "type": "prompt", "message": "look"})).await;
+    let mut question = client.until("ui_request").await;
+    question["session"] = "session-1".into();
+    assert_snapshot!(question, @r#"{"type":"ui_request","id":"ui-1","kind":"approve","title":"Run look?","message":"","call":{"id":"call-1","name":"look","args":{"change":"src/a.rs"}},"preview":{"diff":{"path":"src/a.rs","unified":"--- a/src/a.rs\n+++ b/src/a.rs\n@@ -1 +1 @@\n-old\n+new\n","added":1,"removed":1}},"default":{"confirmed":false},"session":"session-1"}"#);
+    drop(client);
+}
+
+#[tokio::test(start_paused = true)]
 async fn question_waits_without_time_limit() {
     let (mut client, id) = asked().await;
     tokio::time::sleep(Duration::from_secs(7 * 24 * 60 * 60)).await;

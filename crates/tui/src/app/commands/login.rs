@@ -28,6 +28,7 @@ pub(super) fn login(state: &mut AppState, args: &str) {
         message: "haft verifies the key with the provider and then saves it. What you type is hidden."
             .to_owned(),
         call: None,
+        preview: None,
         grants: false,
         within: None,
         default: None,

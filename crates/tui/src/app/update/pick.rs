@@ -211,6 +211,7 @@ pub(super) fn edit_setting(state: &mut AppState, row: &SettingRow) {
             title: row.name.clone(),
             message: format!("Current value: {} ({}). {}", row.value, row.origin, row.about),
             call: None,
+            preview: None,
             grants: false,
             within: None,
             default: None,

@@ -5,7 +5,7 @@ use ratatui_core::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::super::call::{self, LineMark};
-use super::super::{AnswerKind, Question};
+use super::super::{AnswerKind, Question, preview};
 use crate::clean::{CleanLine, CleanText, columns, grapheme_columns, span};
 use crate::theme::{Role, Theme};
 use crate::wrap::{RowPrefixes, WrapMode, wrap};
@@ -19,6 +19,9 @@ pub(in crate::dialog) const GATE: &[&str] = &[
 
 /// The mark before the continuation of a long row.
 const CONTINUATION: &str = "┊";
+
+/// Below this width, the lines of a diff have no numbers.
+const NARROW: u16 = 32;
 
 /// The rows of a width.
 #[derive(Debug)]
@@ -52,11 +55,17 @@ impl BodyLayout {
         if matches!(question.wanted, AnswerKind::Gate(_)) {
             GATE.iter().for_each(|line| laid.push_text(line, text));
         }
+        if let Some(note) = question.missing_diff_note() {
+            laid.push_text(&note, theme.style(Role::Warning));
+        }
         if let Some(granted) = &question.call {
-            laid.push_chunked(Vec::new(), &call::name(granted), theme.style(Role::ToolTitle), 0);
-            for row in call::argument_rows(granted) {
-                laid.push_argument(&row);
-            }
+            let name = call::name(granted);
+            let (head, rows) = match question.whole_diff() {
+                Some(diff) => (format!("{name} {}", preview::diff_title(diff)), preview::diff_rows(diff)),
+                None => (name, call::argument_rows(granted)),
+            };
+            laid.push_chunked(Vec::new(), &head, theme.style(Role::ToolTitle), 0);
+            rows.iter().for_each(|row| laid.push_argument(row));
         }
         laid
     }
@@ -79,10 +88,17 @@ impl BodyLayout {
             LineMark::Line => ("│", Role::Code),
             LineMark::Removed => ("-", Role::DiffRemoved),
             LineMark::Added => ("+", Role::DiffAdded),
+            LineMark::Context => (" ", Role::DiffContext),
         };
         let style = self.theme.style(role);
         let muted = if row.mark == LineMark::Line { self.theme.style(Role::Muted) } else { style };
-        let first = vec![span(CleanLine::from_repeated_char(' ', indent), style), span(mark, muted)];
+        let mut first = vec![span(CleanLine::from_repeated_char(' ', indent), style), span(mark, muted)];
+        let gutter = CleanLine::new(if self.width < NARROW { "" } else { &row.gutter });
+        let indent = indent + gutter.columns();
+        if !row.gutter.is_empty() {
+            first.insert(0, span(gutter, self.theme.style(Role::LineNumber)));
+            first.push(span(" ", style));
+        }
         self.push_chunked(first, &row.text, style, indent);
     }
 

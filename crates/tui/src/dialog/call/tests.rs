@@ -16,6 +16,7 @@ fn check(args: &str, expect: &[&str]) {
         LineMark::Line => "│",
         LineMark::Removed => "-",
         LineMark::Added => "+",
+        LineMark::Context => " ",
     };
     let row = |row: &ArgumentRow| format!("{}{}{}", " ".repeat(row.indent), mark(row), row.text);
     assert_eq!(argument_rows(&call("bash", args)).iter().map(row).collect::<Vec<_>>(), expect);

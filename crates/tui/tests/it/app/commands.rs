@@ -152,6 +152,7 @@ fn question(id: &str, kind: UiKind) -> RpcEvent {
         message: String::new(),
         options: Vec::new(),
         call: None,
+        preview: None,
         timeout_ms: Some(60_000),
         default: UiAnswer::Confirmed(false),
     })

@@ -189,6 +189,7 @@ fn opens_dialog_of_new_session_after_switch() {
         message: String::new(),
         options: Vec::new(),
         call: None,
+        preview: None,
         timeout_ms: Some(60_000),
         default: UiAnswer::Cancelled,
     };

@@ -115,6 +115,7 @@ fn approve() -> RpcEvent {
         message: String::new(),
         options: Vec::new(),
         call: Some(ToolCall { id: ToolCallId::new("t1"), name: "bash".to_owned(), args }),
+        preview: None,
         timeout_ms: None,
         default: UiAnswer::Confirmed(false),
     })
@@ -129,6 +130,7 @@ fn ask(kind: UiKind, options: &[&str]) -> RpcEvent {
         message: "haft asks:\nThere are two of them.".to_owned(),
         options: options.iter().map(|&option| option.to_owned()).collect(),
         call: None,
+        preview: None,
         timeout_ms: None,
         default: UiAnswer::Value("work".to_owned()),
     })

@@ -113,6 +113,7 @@ fn rpc_event() -> impl Strategy<Value = RpcEvent> {
                 message: text.clone(),
                 options: vec![text],
                 call: None,
+                preview: None,
                 timeout_ms: Some(1000),
                 default: UiAnswer::Cancelled,
             }

@@ -81,6 +81,7 @@ fn approval_dialog_shows_call() {
         message: String::new(),
         options: Vec::new(),
         call: Some(call()),
+        preview: None,
         timeout_ms: None,
         default: UiAnswer::Confirmed(false),
     }));
@@ -99,6 +100,7 @@ fn extension_dialog_shows_options() {
         message: "There are two of them.".to_owned(),
         options: vec!["work".to_owned(), "home".to_owned()],
         call: None,
+        preview: None,
         timeout_ms: None,
         default: UiAnswer::Value("work".to_owned()),
     }));

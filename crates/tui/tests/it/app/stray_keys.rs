@@ -15,6 +15,7 @@ fn question(id: &str, kind: UiKind) -> RpcEvent {
         message: String::new(),
         options: Vec::new(),
         call: None,
+        preview: None,
         timeout_ms: Some(60_000),
         default: UiAnswer::Cancelled,
     })

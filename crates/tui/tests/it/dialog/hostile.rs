@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use haft_protocol::RawJson;
-use haft_protocol::content::ToolCall;
+use haft_protocol::content::{CallPreview, FileDiff, ToolCall};
 use haft_protocol::ids::ToolCallId;
 use haft_test_support::terminal::{ATTACKS, HostileTexts};
 use haft_tui::dialog::{AnswerKind, DialogKeyOutcome, Question};
@@ -14,6 +14,16 @@ use ratatui_core::layout::Rect;
 
 use super::Open;
 use crate::shown::harmless;
+
+fn diff(text: &str) -> CallPreview {
+    CallPreview::Diff(FileDiff {
+        path: text.to_owned(),
+        unified: format!("--- a/{text}\n+++ b/{text}\n@@ -1 +1,2 @@\n-{text}\n+{text}\n+ {text}\n"),
+        added: 2,
+        removed: 1,
+        cut: false,
+    })
+}
 
 fn hostile_questions(text: &str) -> Vec<Question> {
     let call = ToolCall {
@@ -36,6 +46,7 @@ fn hostile_questions(text: &str) -> Vec<Question> {
         title: text.to_owned(),
         message: format!("{text}\n{text}"),
         call: Some(call.clone()),
+        preview: text.len().is_multiple_of(3).then(|| diff(text)),
         grants: text.len().is_multiple_of(2),
         within: Some(Duration::from_secs(5)),
         default: Some(text.to_owned()),

@@ -1,6 +1,6 @@
 //! Every event, in its session.
 
-use haft_protocol::content::ToolCall;
+use haft_protocol::content::{CallPreview, FileDiff, ToolCall};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::rpc::*;
@@ -43,6 +43,7 @@ fn dialogs() -> Vec<RpcEvent> {
         message: "3 files".into(),
         options: Vec::new(),
         call: None,
+        preview: None,
         timeout_ms: Some(60_000),
         default,
     };
@@ -69,8 +70,38 @@ fn dialogs() -> Vec<RpcEvent> {
             ..approval
         }),
     ];
+    dialogs.extend(previews().map(|(name, args, preview)| {
+        RpcEvent::UiRequest(UiRequest {
+            title: format!("Run {name}?"),
+            timeout_ms: None,
+            message: String::new(),
+            call: Some(ToolCall { id: ToolCallId::new("toolu_1"), name: name.into(), args: json(args) }),
+            preview: Some(Box::new(preview)),
+            ..ask("ui-6", UiKind::Approve, UiAnswer::Confirmed(false))
+        })
+    }));
     dialogs.extend(over.map(|why| RpcEvent::UiDone { id: "ui-1".into(), why }));
     dialogs
+}
+
+/// Calls with their previews.
+fn previews() -> [(&'static str, &'static str, CallPreview); 2] {
+    let diff = FileDiff {
+        path: "a.txt".into(),
+        unified: "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-old\n+new\n".into(),
+        added: 1,
+        removed: 1,
+        cut: false,
+    };
+    let unread = "a.txt has not been read yet; read it before changing it".to_owned();
+    [
+        (
+            "edit",
+            r#"{"path":"a.txt","edits":[{"old_text":"old","new_text":"new"}]}"#,
+            CallPreview::Diff(diff),
+        ),
+        ("write", r#"{"path":"a.txt","content":"new\n"}"#, CallPreview::Error(unread)),
+    ]
 }
 
 fn call() -> ToolCall {
