@@ -138,7 +138,7 @@ struct GateAttack {
     tally: AttackTally,
     /// The number of guarded calls so far, which names their files.
     guarded: usize,
-    keeps_damage: bool,
+    is_undefended: bool,
 }
 
 async fn attack(world: &mut World, scene: AttackScene) -> Result<()> {
@@ -161,7 +161,7 @@ async fn attack(world: &mut World, scene: AttackScene) -> Result<()> {
 }
 
 impl GateAttack {
-    async fn prepare(world: &World, scene: AttackScene, seed: u64, keeps_damage: bool) -> Result<Self> {
+    async fn prepare(world: &World, scene: AttackScene, seed: u64, is_undefended: bool) -> Result<Self> {
         let gated = GatedHome::new(world, scene.name, "guard", &json!([last_word()]))?;
         let source = gated.home.extension_dir(EVIL);
         let gated = if scene.is_approved { gated.approve()? } else { gated.move_to_workspace()? };
@@ -182,7 +182,7 @@ impl GateAttack {
             scene,
             tally: AttackTally::default(),
             guarded: 0,
-            keeps_damage,
+            is_undefended,
         };
         // The first run without an attempt records the required gate.
         attack.run_prompts(&[vec![]]).await?;
@@ -197,8 +197,9 @@ impl GateAttack {
             let prompts = self.next_prompts();
             self.run_prompts(&prompts).await?;
         }
-        let missing = AttemptKind::ALL.into_iter().find(|kind| self.tally.tried_of(*kind) == 0);
-        ensure!(missing.is_none(), "no attempt of the kind {missing:?}");
+        // A tenth is expected of each kind.
+        let rare = AttemptKind::ALL.into_iter().find(|kind| self.tally.tried_of(*kind) < attempts / 40);
+        ensure!(rare.is_none(), "too few attempts of the kind {rare:?}");
         ensure!(self.tally.refused > self.tally.runs, "the gate hardly ever ran");
         Ok(())
     }
@@ -312,18 +313,21 @@ impl GateAttack {
             (Some(3), _) => self.tally.stopped += 1,
             (_, Some(_)) if is_killed => {}
             (Some(130), _) | (_, Some(_)) if !self.scene.is_confined() => self.tally.killed += 1,
+            // A run without the defenses continues until a guarded call runs.
+            _ if self.is_undefended => {}
             (code, signal) => bail!("haft ended with {code:?}, signal {signal:?}: {}", end.stderr),
         }
-        if self.intact.is_empty() || self.keeps_damage {
+        if self.intact.is_empty() {
             return Ok(());
         }
-        let stopped = end.status.code() == Some(3);
+        let stopped = !is_killed && end.status.code() != Some(0);
         match self.scene.is_confined() {
             true => {
                 ensure!(!stopped, "haft stopped although no file of the gate is in reach: {}", end.stderr);
                 self.intact.check()
             }
             false if stopped => self.intact.restore(),
+            false if self.is_undefended => Ok(()),
             // A command without a sandbox can change all records together, of which haft only notices a part.
             false => self.intact.restore_some(&["required.json", "config.toml"]),
         }

@@ -338,8 +338,9 @@ impl AttemptGenerator {
     }
 }
 
+/// Returns the call of a command. A command can wait for a pipe that the model has created.
 fn bash(command: String) -> AttemptCall {
-    ("bash", json!({"command": command}))
+    ("bash", json!({"command": command, "timeout": 2}))
 }
 
 fn quote(path: &Path) -> String {
