@@ -98,3 +98,21 @@ fn log_file(home: &Home) -> io::Result<File> {
     }
     open_log(&path)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The test program has no other log, so the subscriber and the hook can stay.
+    #[test]
+    fn panic_of_any_thread_is_in_the_log() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::at(dir.path());
+        start_file_log(&home, EnvFilter::new("info"));
+        let panicked = std::thread::spawn(|| panic!("too many \x1b[2Jbraces")).join();
+        assert!(panicked.is_err());
+        let log = std::fs::read_to_string(home.log_file()).unwrap();
+        assert!(log.contains("a thread panicked") && log.contains("too many"), "{log}");
+        assert!(!log.contains('\u{1b}'), "{log:?}");
+    }
+}

@@ -55,6 +55,7 @@ mod goals;
 mod installer;
 mod misbehavior;
 mod oracle;
+mod random;
 mod report;
 mod row;
 mod rows;

@@ -53,6 +53,7 @@ const GROUPS: &[&[FaultRow]] = &[
     permissions::ROWS,
     trust::APPROVAL,
     trust::REQUIRED,
+    trust::ATTEMPTS,
     install::ROWS,
     models::ROWS,
     hooks::gates::ROWS,

@@ -33,6 +33,8 @@ const AT_ONCE: usize = 6;
 /// The slowest rows, with the number of processes for their cases. They start first, so that none of them runs alone at
 /// the end.
 const LONGEST: &[(&str, usize)] = &[
+    ("T-36", 1),
+    ("T-38", 1),
     ("T-26", 6),
     ("S-12", 2),
     ("S-11", 2),

@@ -5,6 +5,7 @@ mod ask;
 mod events;
 mod home;
 mod program;
+mod rpc;
 mod setup;
 
 use std::fs;
@@ -30,6 +31,7 @@ pub(crate) use ask::{QuestionTally, last_word};
 pub(crate) use events::EventLog;
 pub(crate) use home::{HaftHome, TerminalOutput};
 pub(crate) use program::HaftProgram;
+pub(crate) use rpc::{RpcClient, RpcEnd};
 pub(crate) use setup::{
     FATAL_TITLE, RecordingFrontend, RunMode, WorldSetup, extension_spec, misbehaving_spec,
 };

@@ -160,6 +160,26 @@ fn mistake_in_project_file_is_reported_and_user_file_is_used() {
     assert_eq!((config.settings.model.unwrap().value.as_str(), mistakes.len()), ("users", 1));
 }
 
+/// A device never ends, and a file outside of the project may be one that only the user may read.
+#[cfg(unix)]
+#[test]
+fn project_file_that_links_out_of_the_project_is_not_read() {
+    let fixture = Fixture::new("model = 'users'", "");
+    let (home, project) = (fixture.home(), fixture.project(ProjectTrust::Trusted));
+    let (file, outside) = (project::config_file(&project), fixture.root.path().join("outside.toml"));
+    std::fs::write(&outside, "model = 'theirs'").unwrap();
+    for target in [outside.as_path(), "/dev/zero".as_ref()] {
+        std::fs::remove_file(&file).unwrap();
+        std::os::unix::fs::symlink(target, &file).unwrap();
+        let error = ConfigFiles::read(&home, &project).unwrap_err();
+        let cause = std::error::Error::source(&error).unwrap().to_string();
+        assert!(cause.contains("leads out of the project"), "{}: {cause}", target.display());
+        let config = fixture.config(ProjectTrust::Untrusted);
+        assert_eq!(config.settings.model.unwrap().value, "users");
+        assert_eq!(config.unused.unwrap().sets, Vec::<String>::new());
+    }
+}
+
 #[test]
 fn user_file_is_not_treated_as_project_file() {
     let root = tempfile::tempdir().unwrap();

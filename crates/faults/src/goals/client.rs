@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::{GoalContext, GoalFigure};
 use crate::oracle::tagged_processes;
+use crate::random::RandomNumbers;
 use crate::world::sibling_binary;
 
 /// The number of prompts, and the number before memory is measured.
@@ -42,7 +43,7 @@ pub(super) fn measure(place: &GoalContext) -> Result<Vec<GoalFigure>> {
     let ((few, many), (early, late)) = (PROMPTS, WARM);
     let (prompts, warm) = (place.amount(few, many), place.amount(early, late));
     let mut client = RpcClient::start(place)?;
-    let mut random = RandomNumbers(0x5eed);
+    let mut random = RandomNumbers::new(0x5eed);
     let mut early = ProcessUsage::default();
     for number in 0..prompts {
         if number == warm {
@@ -283,16 +284,4 @@ fn read(output: ChildStdout) -> Receiver<Value> {
         parsed.map(|value| value.unwrap_or_default()).all(|value: Value| sender.send(value).is_ok())
     });
     lines
-}
-
-/// The same pseudo-random numbers in every run.
-struct RandomNumbers(u64);
-
-impl RandomNumbers {
-    fn random_below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 % bound as u64).unwrap_or_default()
-    }
 }

@@ -1,6 +1,8 @@
 //! Group T: projects that bring programs and instructions, before and after the user trusts them.
 
 mod approval;
+mod attempts;
+mod gated;
 mod project;
 mod required;
 
@@ -16,6 +18,7 @@ use crate::world::World;
 use project::{HostileProject, check_report};
 
 pub(crate) use approval::ROWS as APPROVAL;
+pub(crate) use attempts::ROWS as ATTEMPTS;
 pub(crate) use required::ROWS as REQUIRED;
 
 pub(crate) const ROWS: &[FaultRow] = &[

@@ -11,10 +11,11 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
+use haft_packages::install::ExtensionStore;
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use serde_json::{Value, json};
 
-use super::{EVIL, World, sibling_binary};
+use super::{EVIL, RpcClient, World, sibling_binary};
 use crate::defense;
 use crate::timeouts::{LOOK, PATIENCE};
 
@@ -62,7 +63,6 @@ impl HaftHome {
         fs::write(home.join("config.toml"), format!("[grant.{EVIL}]\nenv = {granted}\n"))
             .context("write the configuration")?;
         let script = dir.join("script.json");
-        fs::write(&script, json!({ "steps": steps }).to_string()).context("write the model's script")?;
         let manifest = json!({"name": EVIL, "exec": sibling_binary("misbehave"), "args": [fault, EVIL]});
         let model = ["--provider", "scripted", "--model", &script.display().to_string()].map(str::to_owned);
         let env = [
@@ -74,7 +74,15 @@ impl HaftHome {
             ("TERM".to_owned(), "xterm-256color".to_owned()),
         ];
         let env = env.into_iter().chain(defense::inherited()).collect();
-        Self { dir, env, model: model.into(), below: Vec::new() }.with_manifest("evil", &manifest)
+        let new = Self { dir, env, model: model.into(), below: Vec::new() };
+        new.write_script(steps)?;
+        new.with_manifest("evil", &manifest)
+    }
+
+    /// Sets the steps that the model plays from the next start on.
+    pub(crate) fn write_script(&self, steps: &Value) -> Result<()> {
+        fs::write(self.dir.join("script.json"), json!({ "steps": steps }).to_string())
+            .context("write the model's script")
     }
 
     /// Writes a manifest in an extension's directory.
@@ -139,6 +147,25 @@ impl HaftHome {
         self
     }
 
+    /// Returns the store of approved extensions.
+    pub(crate) fn store(&self) -> ExtensionStore {
+        ExtensionStore::for_home(&self.root_dir(), std::env::var_os("PATH"))
+    }
+
+    /// Trusts the project in its current state, as a user does without a terminal.
+    pub(crate) async fn trust_project(&self) -> Result<()> {
+        let command = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
+        let shown = self.run_piped(command(&["trust", "--show", "--json"])).await?;
+        let shown: Value = serde_json::from_slice(&shown.stdout)
+            .context("parse the output of `haft trust --show --json`")?;
+        let digest = shown["digest"].as_str().context("the output has no digest")?;
+        let ran = self.run_piped(command(&["trust", "--digest", digest])).await?;
+        match ran.status.success() {
+            true => Ok(()),
+            false => bail!("haft trust: {}", String::from_utf8_lossy(&ran.stderr)),
+        }
+    }
+
     /// Returns the program to start and all of its arguments.
     fn command_line(&self, args: Vec<String>) -> (PathBuf, Vec<String>) {
         let haft = sibling_binary("haft");
@@ -161,6 +188,16 @@ impl HaftHome {
         let ended = tokio::task::spawn_blocking(move || command.output());
         let ended = tokio::time::timeout(PATIENCE, ended).await.context("haft did not end in time")?;
         ended.context("the waiting thread panicked")?.context("start haft")
+    }
+
+    /// Starts `haft rpc` with these further arguments.
+    pub(crate) fn run_rpc(&self, more: &[&str]) -> Result<RpcClient> {
+        let args = ["rpc".to_owned()].into_iter().chain(self.plain_args(more)).collect();
+        let (program, args) = self.command_line(args);
+        #[expect(clippy::disallowed_methods, reason = "starts haft, not an extension")]
+        let mut command = Command::new(program);
+        command.args(args).current_dir(self.work_dir()).env_clear().envs(self.env.iter().cloned());
+        RpcClient::start(&mut command)
     }
 
     /// Starts haft in a terminal that already contains `typed` as input.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use haft_packages::install::ExtensionStore;
 use haft_packages::install::lock::ApprovalMethod;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::world::{HaftHome, World, last_word};
 
@@ -133,14 +133,7 @@ impl HostileProject {
 
     /// Trusts the project in its current state, as a user does without a terminal.
     pub(super) async fn trust(&self) -> Result<()> {
-        let command = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
-        let shown = self.home.run_piped(command(&["trust", "--show", "--json"])).await?;
-        let shown: Value = serde_json::from_slice(&shown.stdout)
-            .context("parse the output of `haft trust --show --json`")?;
-        let digest = shown["digest"].as_str().context("the output has no digest")?;
-        let ran = self.home.run_piped(command(&["trust", "--digest", digest])).await?;
-        ensure!(ran.status.success(), "haft trust: {}", String::from_utf8_lossy(&ran.stderr));
-        Ok(())
+        self.home.trust_project().await
     }
 
     /// Returns the file with the names of executed programs.

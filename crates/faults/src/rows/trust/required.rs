@@ -1,19 +1,16 @@
 //! Required gates: lost approvals, added modules, and commands of a tool that would switch a gate off.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use haft_packages::install::lock::ApprovalMethod;
-use haft_packages::install::{ExtensionStore, InstallSource};
 use haft_packages::{ExtensionOrigin, GuardRoles};
-use serde_json::json;
 
-use super::project::make_executable;
+use super::gated::GatedHome;
 use crate::defense::{Defense, take_down};
 use crate::misbehavior::misbehaving_spec;
 use crate::row::{CASE, EVIL, FaultCase, FaultRow};
-use crate::world::{HaftHome, World, WorldSetup, last_word, sibling_binary};
+use crate::world::{World, WorldSetup, sibling_binary};
 
 pub(crate) const ROWS: &[FaultRow] = &[
     FaultRow {
@@ -57,65 +54,8 @@ pub(crate) const ROWS: &[FaultRow] = &[
     },
 ];
 
-/// A home with an approved required gate, and a model that runs one command without a sandbox.
-struct GatedHome {
-    home: HaftHome,
-    /// The directory in which the gate runs.
-    runs_in: PathBuf,
-}
-
-impl GatedHome {
-    fn new(world: &World, name: &str, command: &str) -> Result<Self> {
-        let call = json!({"say": [{"call": {"name": "bash", "args": {"command": command}}}]});
-        let home = HaftHome::new(world, name, "good", &json!([call, last_word()]))?;
-        let dir = home.extension_dir(EVIL);
-        let script =
-            format!("#!/bin/sh\n[ -f json.sh ] && . ./json.sh\nexec '{}' good {EVIL}\n", misbehave_path());
-        fs::write(dir.join("gate.sh"), script).context("write the gate")?;
-        make_executable(&dir.join("gate.sh"))?;
-        let home = home.with_manifest(EVIL, &json!({"name": EVIL, "exec": "./gate.sh", "required": true}))?;
-        let store = store_of(&home);
-        let proposal = store.propose(&InstallSource::Directory(dir)).context("propose the gate")?;
-        let accepted = proposal.accept(ApprovalMethod::Yes, "faults").context("approve the gate")?;
-        Ok(Self { home, runs_in: accepted.dir })
-    }
-
-    /// Runs the prompt. Returns the exit code and the messages.
-    async fn run(&self) -> Result<(Option<i32>, String)> {
-        let ended = self.home.run_piped(self.home.plain_args(&["-p", "go", "--sandbox", "full"])).await?;
-        let text = [ended.stdout, ended.stderr].concat();
-        Ok((ended.status.code(), String::from_utf8_lossy(&text).into_owned()))
-    }
-
-    fn has_run(&self) -> bool {
-        fs::remove_file(self.home.work_dir().join("ran")).is_ok()
-    }
-
-    async fn expect_run(&self) -> Result<()> {
-        let (code, text) = self.run().await?;
-        ensure!(code == Some(0) && self.has_run(), "the guarded run ended with {code:?}: {text}");
-        Ok(())
-    }
-
-    async fn expect_stop(&self, why: &str) -> Result<()> {
-        let (code, text) = self.run().await?;
-        ensure!(!self.has_run(), "{why}: a tool ran without its gate: {text}");
-        ensure!(code == Some(3), "{why}: haft ended with {code:?}: {text}");
-        ensure!(text.contains("haft ext disable evil"), "{why}: no command helps: {text}");
-        Ok(())
-    }
-}
-
-fn misbehave_path() -> String {
-    sibling_binary("misbehave").display().to_string()
-}
-
-fn store_of(home: &HaftHome) -> ExtensionStore {
-    ExtensionStore::for_home(&home.root_dir(), std::env::var_os("PATH"))
-}
-
 async fn missing_gate_blocks(world: &mut World) -> Result<()> {
-    let gated = GatedHome::new(world, "lost", "touch ran")?;
+    let gated = GatedHome::with_command(world, "lost", "touch ran")?.approve()?;
     let lock = gated.home.root_dir().join("extensions.lock.json");
     gated.expect_run().await?;
     world.mark("lost")?;
@@ -174,7 +114,7 @@ async fn reload_refuses_other_code(world: &mut World) -> Result<()> {
 }
 
 async fn added_module_never_runs(world: &mut World) -> Result<()> {
-    let gated = GatedHome::new(world, "module", "touch ran")?;
+    let gated = GatedHome::with_command(world, "module", "touch ran")?.approve()?;
     gated.expect_run().await?;
     world.mark("added")?;
     #[cfg(unix)]
@@ -197,12 +137,12 @@ async fn tool_cannot_disable_gate(world: &mut World) -> Result<()> {
         "for way in env 'env -u HAFT_TOOL' 'env -u HAFT_TOOL setsid --wait'; do $way '{haft}' ext disable {EVIL}; \
          echo $? >> codes; done; touch ran"
     );
-    let gated = GatedHome::new(world, "disable", &command)?;
+    let gated = GatedHome::with_command(world, "disable", &command)?.approve()?;
     world.mark("disable")?;
     gated.expect_run().await?;
     let codes = fs::read_to_string(gated.home.work_dir().join("codes")).context("read the exit codes")?;
     ensure!(codes == "14\n14\n14\n", "the commands ended with {codes:?}");
-    let file = store_of(&gated.home).approved.load().context("read the lock file")?;
+    let file = gated.home.store().approved.load().context("read the lock file")?;
     let enabled = file.find(EVIL).is_some_and(|(_, entry)| entry.enabled);
     ensure!(enabled, "the gate is disabled");
     Ok(())
