@@ -9,6 +9,7 @@ mod list;
 mod model;
 pub(crate) mod output;
 pub(crate) mod queue;
+mod redact;
 mod session;
 pub(crate) mod session_outputs;
 

@@ -40,12 +40,13 @@ pub use catalog::{KnownModel, find_model, model_catalog, preload_catalog};
 pub use choose::{
     ChoiceReason, ChooseError, ChosenModel, EnvironmentProbe, KeyError, KeyLocation, LocalServer,
     ModelChoice, ModelPreference, OpenError, SystemProbe, check_key, choose_model, key_location, key_server,
-    local_servers, resolve_model, split_provider,
+    known_keys, local_servers, resolve_model, split_provider,
 };
 pub use config::{ApiDialect, ConfigError, ModelConfig};
 pub use fallback::FallbackModel;
 pub use http::HttpModel;
 pub use models::{ConfiguredModel, ModelsError, ModelsFile, UnsetVariable};
 pub use presets::{PRESETS, ProviderPreset, find_preset};
+pub use redact::KeyRedactor;
 pub use scripted::{ScriptError, ScriptedModel};
 pub use timeouts::Timeouts;

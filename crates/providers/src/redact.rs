@@ -1,6 +1,7 @@
 //! Removes keys from all text that people, logs or models read.
 
 use std::collections::{BTreeSet, HashSet};
+use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
@@ -82,6 +83,62 @@ impl Redactor {
         }
         replace_chars(&text, &secret)
     }
+}
+
+/// Removes the keys of providers from the results of tools.
+#[derive(Clone, Default)]
+pub struct KeyRedactor {
+    redactor: Redactor,
+    /// The parts of the keys, in all forms, that the text is searched for first.
+    parts: HashSet<u64, foldhash::fast::RandomState>,
+}
+
+/// The beginnings of keys that everybody knows. They are no secrets, and source code contains them.
+const KNOWN_BEGINNINGS: [&str; 5] =
+    ["sk-ant-api03-", "sk-ant-oat01-", "sk-svcacct-", "sk-or-v1-", "sk-proj-"];
+
+impl KeyRedactor {
+    /// Creates a redactor for these keys. Keys with fewer than 8 characters are not removed.
+    pub fn new<'a>(keys: impl IntoIterator<Item = &'a SecretString>) -> Self {
+        let mut created = Self::default();
+        for key in keys {
+            let key = key.expose_secret();
+            created.redactor.add_key(key);
+            let known = KNOWN_BEGINNINGS.iter().find(|known| key.starts_with(*known));
+            let known: Vec<u8> =
+                known.into_iter().flat_map(|known| folded_bytes(known)).map(|(_, byte)| byte).collect();
+            let public: HashSet<&[u8]> = known.windows(PART).collect();
+            for form in encoded_forms(key) {
+                let parts = form.windows(PART).filter(|part| !public.contains(part));
+                created.parts.extend(parts.map(|part| part.iter().fold(0, append_byte)));
+            }
+        }
+        created
+    }
+
+    /// Returns the text without keys, as [`ModelError`](haft_core::model::ModelError) messages are; `None` if the text
+    /// has no key.
+    pub fn redact(&self, text: &str) -> Option<String> {
+        let (mut part, mut length) = (0, 0);
+        let has_key = !self.parts.is_empty()
+            && folded_bytes(text).any(|(_, byte)| {
+                part = append_byte(part, &byte);
+                length += 1;
+                length >= PART && self.parts.contains(&part)
+            });
+        has_key.then(|| self.redactor.apply(text))
+    }
+}
+
+impl fmt::Debug for KeyRedactor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeyRedactor").finish_non_exhaustive()
+    }
+}
+
+/// Appends a byte to the last [`PART`] bytes.
+fn append_byte(part: u64, byte: &u8) -> u64 {
+    part << 8 | u64::from(*byte)
 }
 
 /// Replaces each run of the characters at these positions. Characters that are not compared belong to the run around
@@ -228,6 +285,21 @@ mod tests {
         redactor.add_header("HTTP-Referer", "https://haft.example");
         let text = "see https://other.example, not https://haft.example";
         assert_eq!(redactor.apply(text), "see https://other.example, not [redacted]");
+    }
+
+    #[test]
+    fn results_of_tools_keep_everything_but_keys() {
+        let keys = ["sk-ant-api03-A1b2C3d4E5f6".into(), "short".into()];
+        let redactor = KeyRedactor::new(&keys);
+        assert_eq!(redactor.redact("KEY=sk-ant-api03-A1b2C3d4E5f6\n"), Some("KEY=[redacted]\n".into()));
+        assert_eq!(redactor.redact("a part: b2C3d4E5"), Some("a part: [redacted]".into()));
+        let encoded = STANDARD_NO_PAD.encode("user:sk-ant-api03-A1b2C3d4E5f6");
+        assert!(redactor.redact(&encoded).is_some_and(|told| told.contains(REDACTED)));
+        for text in ["", "short", "keys begin with sk-ant-api03-", "\x1b[31mred\x1b[0m\r\n"] {
+            assert_eq!(redactor.redact(text), None, "{text}");
+        }
+        assert_eq!(KeyRedactor::default().redact("sk-ant-api03-A1b2C3d4E5f6"), None);
+        assert!(!format!("{redactor:?}").contains("A1b2"));
     }
 
     proptest! {

@@ -26,6 +26,7 @@ use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::ExtensionConfig;
 use haft_protocol::ids::ExtensionName;
+use haft_providers::{KeyRedactor, known_keys};
 use haft_tools::{ServiceTools, builtin_tools, skill_tool};
 use tokio::sync::watch;
 
@@ -39,7 +40,8 @@ use crate::token::VARIABLES as TOKEN_VARIABLES;
 use crate::tool_sandbox::{ProtectedDirs, sandbox_fact, tool_environment};
 
 use super::guarded_tools::{check_guarded_tools, check_required_gates, warn_unknown_approvals};
-use super::model::{self, ModelResolver};
+use super::model::{self, MachineWithKeys, ModelResolver};
+use super::redact::RedactKeys;
 use super::session_outputs::SessionOutputs;
 
 /// The parts of a run before anything starts.
@@ -63,6 +65,8 @@ pub(crate) struct RunParts {
     pub(crate) tool_settings: ToolSettings,
     /// The directories of gates that tools must not change.
     pub(crate) gate_dirs: Vec<PathBuf>,
+    /// Removes the keys of providers from results.
+    pub(crate) keys: KeyRedactor,
 }
 
 /// The tools that the model receives.
@@ -119,6 +123,7 @@ impl RunParts {
             tools: ToolChoice::All,
             tool_settings: ToolSettings::default(),
             gate_dirs: Vec::new(),
+            keys: KeyRedactor::default(),
         }
     }
 
@@ -138,6 +143,8 @@ impl RunParts {
         let first = model::model_preferences(args, &setup);
         let told = if args.json { setup.trust_required_event() } else { None };
         let project_check = setup.project_check();
+        let stored = known_keys(&setup.models, &MachineWithKeys::new(&setup.auth));
+        let keys = KeyRedactor::new(stored.iter().chain(&args.model.api_key));
         let RunSetup { home, cwd, config, resources, auth, models, search, hooks, .. } = setup;
         let others = ModelResolver::new(first, &config.settings, models, auth, &model.info());
         let context = hook_launch_context(&home, &cwd, &search);
@@ -164,6 +171,7 @@ impl RunParts {
             tools,
             tool_settings: config.tools,
             gate_dirs,
+            keys,
             ..plain
         })
     }
@@ -272,6 +280,7 @@ pub(crate) async fn build_agent(parts: RunParts, ends: SessionOutputs) -> anyhow
         .await;
     let mut builder = Agent::builder(parts.model)
         .session(parts.session)
+        .after_tool_execute(RedactKeys(parts.keys))
         .hook_source(host.hook_source())
         .system_prompt(parts.system)
         .thinking(parts.thinking)

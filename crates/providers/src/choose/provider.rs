@@ -78,6 +78,12 @@ pub(super) struct ProviderCandidate<'a> {
     pub(super) models: &'a ModelsFile,
 }
 
+/// Returns the keys of all providers that the environment or the user's store has.
+pub fn known_keys(models: &ModelsFile, environment: &dyn EnvironmentProbe) -> Vec<SecretString> {
+    let all = ProviderCandidate::candidates(models);
+    all.filter_map(|provider| Some(provider.key(environment)?.0)).collect()
+}
+
 impl<'a> ProviderCandidate<'a> {
     pub(super) fn by_name(name: &'a str, models: &'a ModelsFile) -> Option<Self> {
         let provider = Self { name, preset: find_preset(name), own: models.provider(name), models };

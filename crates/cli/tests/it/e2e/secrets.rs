@@ -6,8 +6,9 @@ use std::process::Command;
 
 use haft_test_support::model_server::Scenario;
 
+use super::requests::said;
 use super::running::Running;
-use super::scene::{Scene, bash};
+use super::scene::{KEY, Scene, bash};
 
 /// Names of typical secret variables.
 const SECRETS: [&str; 12] = [
@@ -110,4 +111,34 @@ fn commands_inherit_no_descriptors() {
     scene.haft(&["-p", "go"]).expect(0);
     // The last one is the directory that `ls` reads.
     assert_eq!(scene.marks(), ["0 1 2 3"]);
+}
+
+/// A key that the project contains reaches neither the model nor the session.
+#[test]
+fn results_of_tools_contain_no_keys() {
+    let stored = "sk-stored-0123456789";
+    let scene = Scene::new(vec![
+        bash("t1", "cat keys.txt; base64 -w0 keys.txt"),
+        Scenario::new().tool("t2", "read", r#"{"path": "keys.txt"}"#),
+        Scenario::text("Hi."),
+    ]);
+    std::fs::create_dir_all(scene.world.home()).unwrap();
+    let auth = scene.world.home().join("auth.json");
+    std::fs::write(&auth, format!(r#"{{"anthropic": {{"type": "api_key", "key": "{stored}"}}}}"#)).unwrap();
+    std::fs::set_permissions(&auth, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    std::fs::write(scene.world.project().join("keys.txt"), format!("run={KEY} stored={stored} end")).unwrap();
+    scene.haft(&["-p", "go"]).expect(0);
+    let requests = scene.server.requests();
+    let results = said(&requests[2], "tool");
+    assert!(results[0].starts_with("run=[redacted] stored=[redacted] end"), "{results:?}");
+    assert!(results[1].contains("run=[redacted] stored=[redacted] end"), "{results:?}");
+    let dirs = std::fs::read_dir(scene.world.home().join("sessions")).unwrap();
+    let files = dirs.flat_map(|dir| std::fs::read_dir(dir.unwrap().path()).unwrap());
+    let sessions: Vec<String> =
+        files.filter_map(|file| std::fs::read_to_string(file.unwrap().path()).ok()).collect();
+    assert!(sessions.iter().any(|session| session.contains("[redacted]")), "{sessions:?}");
+    for key in [KEY, stored] {
+        assert!(requests.iter().all(|request| !request.body.to_string().contains(key)));
+        assert!(sessions.iter().all(|session| !session.contains(key)));
+    }
 }
