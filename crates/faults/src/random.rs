@@ -19,7 +19,7 @@ impl RandomNumbers {
     }
 
     /// Returns one of the values.
-    pub(crate) fn choose<'a, T>(&mut self, values: &'a [T]) -> Option<&'a T> {
+    pub(crate) fn choose_from<'a, T>(&mut self, values: &'a [T]) -> Option<&'a T> {
         values.get(self.random_below(values.len().max(1)))
     }
 }

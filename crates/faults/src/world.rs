@@ -31,7 +31,7 @@ pub(crate) use ask::{QuestionTally, last_word};
 pub(crate) use events::EventLog;
 pub(crate) use home::{HaftHome, TerminalOutput};
 pub(crate) use program::HaftProgram;
-pub(crate) use rpc::{RpcClient, RpcEnd};
+pub(crate) use rpc::{RpcEnd, RpcProcess};
 pub(crate) use setup::{
     FATAL_TITLE, RecordingFrontend, RunMode, WorldSetup, extension_spec, misbehaving_spec,
 };

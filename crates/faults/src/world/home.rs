@@ -15,7 +15,7 @@ use haft_packages::install::ExtensionStore;
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use serde_json::{Value, json};
 
-use super::{EVIL, RpcClient, World, sibling_binary};
+use super::{EVIL, RpcProcess, World, sibling_binary};
 use crate::defense;
 use crate::timeouts::{LOOK, PATIENCE};
 
@@ -191,13 +191,13 @@ impl HaftHome {
     }
 
     /// Starts `haft rpc` with these further arguments.
-    pub(crate) fn run_rpc(&self, more: &[&str]) -> Result<RpcClient> {
+    pub(crate) fn run_rpc(&self, more: &[&str]) -> Result<RpcProcess> {
         let args = ["rpc".to_owned()].into_iter().chain(self.plain_args(more)).collect();
         let (program, args) = self.command_line(args);
         #[expect(clippy::disallowed_methods, reason = "starts haft, not an extension")]
         let mut command = Command::new(program);
         command.args(args).current_dir(self.work_dir()).env_clear().envs(self.env.iter().cloned());
-        RpcClient::start(&mut command)
+        RpcProcess::start(&mut command)
     }
 
     /// Starts haft in a terminal that already contains `typed` as input.

@@ -12,7 +12,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use crate::timeouts::{LOOK, PATIENCE};
 
 /// A running `haft rpc`. Killed on drop.
-pub(crate) struct RpcClient {
+pub(crate) struct RpcProcess {
     child: Child,
     input: Option<ChildStdin>,
     lines: UnboundedReceiver<Value>,
@@ -26,7 +26,7 @@ pub(crate) struct RpcEnd {
     pub(crate) stderr: String,
 }
 
-impl RpcClient {
+impl RpcProcess {
     /// Starts this command with pipes.
     pub(super) fn start(command: &mut Command) -> Result<Self> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -85,7 +85,7 @@ impl RpcClient {
     }
 }
 
-impl Drop for RpcClient {
+impl Drop for RpcProcess {
     fn drop(&mut self) {
         // The process may have ended already.
         _ = self.child.kill();

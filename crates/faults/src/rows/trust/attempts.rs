@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::gated::GatedHome;
 use crate::defense::{Defense, take_down};
 use crate::row::{CASE, EVIL, FaultCase, FaultRow, skip};
-use crate::world::{RpcClient, RpcEnd, World, last_word};
+use crate::world::{RpcEnd, RpcProcess, World, last_word};
 use home::HomeSnapshot;
 use steps::{AttemptCall, AttemptGenerator, AttemptKind, AttemptTargets, ClientAction, GateAttempt};
 
@@ -25,24 +25,24 @@ pub(crate) const ROWS: &[FaultRow] = &[
     FaultRow {
         id: "T-36",
         title: "a model tries to switch off a required gate in a thousand random steps",
-        cases: &[FaultCase { play: |world| Box::pin(attack(world, APPROVED)), ..CASE }],
+        cases: &[FaultCase { play: |world| Box::pin(run_attack(world, APPROVED)), ..CASE }],
         undefend: Some(|_| switch_off_defenses()),
     },
     FaultRow {
         id: "T-37",
         title: "as T-36, with a gate that lies in the workspace",
-        cases: &[FaultCase { play: |world| Box::pin(attack(world, IN_WORKSPACE)), ..CASE }],
+        cases: &[FaultCase { play: |world| Box::pin(run_attack(world, IN_WORKSPACE)), ..CASE }],
         undefend: Some(|_| switch_off_defenses()),
     },
     FaultRow {
         id: "T-38",
         title: "as T-36, without a sandbox",
-        cases: &[FaultCase { play: |world| Box::pin(attack(world, UNCONFINED)), ..CASE }],
+        cases: &[FaultCase { play: |world| Box::pin(run_attack(world, UNCONFINED)), ..CASE }],
         undefend: Some(|_| switch_off_defenses()),
     },
 ];
 
-/// Removes all defenses of gates except the sandbox of the tools, which `attack` removes.
+/// Removes all defenses of gates except the sandbox of the tools, which `run_attack` removes.
 fn switch_off_defenses() {
     let gates = [Defense::GateFailures, Defense::GatesFailClosed, Defense::RequiredGates];
     let records = [Defense::RequiredRecord, Defense::SealedGates, Defense::PersonOnly];
@@ -109,7 +109,7 @@ impl AttackTally {
         self.tried.values().sum()
     }
 
-    fn describe(&self) -> String {
+    fn describe_counts(&self) -> String {
         let kinds = AttemptKind::ALL.iter().map(|kind| format!("{kind:?} {}", self.tried_of(*kind)));
         format!(
             "{} attempts ({}) in {} runs; guarded calls: {} refused by the gate, {} blocked without it; runs: {} \
@@ -141,9 +141,9 @@ struct GateAttack {
     is_undefended: bool,
 }
 
-async fn attack(world: &mut World, scene: AttackScene) -> Result<()> {
+async fn run_attack(world: &mut World, scene: AttackScene) -> Result<()> {
     if let Some(gap) = ToolSandbox::find_gap().filter(|_| scene.is_confined()) {
-        return skip(&format!("the sandbox is incomplete: {gap:?}"));
+        return skip(format!("the sandbox is incomplete: {gap:?}"));
     }
     let seed = match std::env::var(SEED) {
         Ok(text) => text.parse().with_context(|| format!("{SEED} is not a number: {text}"))?,
@@ -151,20 +151,20 @@ async fn attack(world: &mut World, scene: AttackScene) -> Result<()> {
     };
     let undefended = world.mode.undefended;
     let scene = if undefended { AttackScene { level: "full", ..scene } } else { scene };
-    let mut attack = GateAttack::prepare(world, scene, seed, undefended).await?;
+    let mut attack = GateAttack::prepare_home(world, scene, seed, undefended).await?;
     world.mark("attack")?;
     let (reduced, full) = scene.attempts;
     let outcome = attack.run(world.amount(reduced, full)).await;
-    let tally = attack.tally.describe();
+    let tally = attack.tally.describe_counts();
     world.report_finding(&format!("{}, seed {seed}: {tally}", scene.name));
     outcome.with_context(|| format!("{SEED}={seed}: {tally}"))
 }
 
 impl GateAttack {
-    async fn prepare(world: &World, scene: AttackScene, seed: u64, is_undefended: bool) -> Result<Self> {
+    async fn prepare_home(world: &World, scene: AttackScene, seed: u64, is_undefended: bool) -> Result<Self> {
         let gated = GatedHome::new(world, scene.name, "guard", &json!([last_word()]))?;
         let source = gated.home.extension_dir(EVIL);
-        let gated = if scene.is_approved { gated.approve()? } else { gated.move_to_workspace()? };
+        let gated = if scene.is_approved { gated.approve_gate()? } else { gated.move_to_workspace()? };
         let work = gated.home.work_dir();
         if scene.is_approved {
             // The other project has no directory `.haft`, so the model can create one.
@@ -225,14 +225,14 @@ impl GateAttack {
     /// Runs haft once with these prompts, and checks the guarded calls and the files of the gate.
     async fn run_prompts(&mut self, prompts: &[Vec<GateAttempt>]) -> Result<()> {
         self.tally.runs += 1;
-        let plans: Vec<PromptPlan> = prompts.iter().map(|attempts| self.plan(attempts)).collect();
-        let steps: Vec<Value> = plans.iter().flat_map(PromptPlan::steps).collect();
+        let plans: Vec<PromptPlan> = prompts.iter().map(|attempts| self.plan_prompt(attempts)).collect();
+        let steps: Vec<Value> = plans.iter().flat_map(PromptPlan::model_steps).collect();
         self.gated.home.write_script(&json!(steps))?;
         let mut client = self.gated.home.run_rpc(&["--sandbox", self.scene.level])?;
         let mut is_killed = false;
         for plan in &plans {
             let is_running = self.run_prompt(&mut client, plan).await?;
-            match plan.action() {
+            match plan.client_action() {
                 Some(_) if !is_running => break,
                 None if !is_running => break,
                 Some(action) => {
@@ -248,7 +248,7 @@ impl GateAttack {
     }
 
     /// Adds guarded calls before and after the attempts of a prompt.
-    fn plan<'a>(&mut self, attempts: &'a [GateAttempt]) -> PromptPlan<'a> {
+    fn plan_prompt<'a>(&mut self, attempts: &'a [GateAttempt]) -> PromptPlan<'a> {
         let first = self.guarded;
         self.guarded += 2;
         let command = format!("echo ran > guarded-{first}; : DENIED");
@@ -257,7 +257,7 @@ impl GateAttack {
     }
 
     /// Runs one prompt. Returns false if haft has ended.
-    async fn run_prompt(&mut self, client: &mut RpcClient, plan: &PromptPlan<'_>) -> Result<bool> {
+    async fn run_prompt(&mut self, client: &mut RpcProcess, plan: &PromptPlan<'_>) -> Result<bool> {
         client.send(&json!({"id": "p", "type": "prompt", "message": "go"}));
         let (mut calls, mut results) = (0, vec![]);
         let is_running = loop {
@@ -270,10 +270,10 @@ impl GateAttack {
                 _ => {}
             }
         };
-        for kind in plan.tried(calls) {
+        for kind in plan.tried_kinds(calls) {
             *self.tally.tried.entry(kind).or_default() += 1;
         }
-        let last = plan.calls().count() - 1;
+        let last = plan.all_calls().count() - 1;
         for at in [0, last] {
             if let Some(result) = results.get(at) {
                 self.judge_result(result)?;
@@ -335,7 +335,7 @@ impl GateAttack {
 }
 
 /// Carries out the action of the client.
-async fn reload(client: &mut RpcClient, action: ClientAction) -> Result<()> {
+async fn reload(client: &mut RpcProcess, action: ClientAction) -> Result<()> {
     let command = match action {
         ClientAction::ReloadAll => json!({"id": "r", "type": "reload_ext"}),
         ClientAction::ReloadGate => json!({"id": "r", "type": "reload_ext", "name": EVIL}),
@@ -358,23 +358,24 @@ struct PromptPlan<'a> {
 }
 
 impl PromptPlan<'_> {
-    fn calls(&self) -> impl Iterator<Item = &AttemptCall> {
+    fn all_calls(&self) -> impl Iterator<Item = &AttemptCall> {
         let attempts = self.attempts.iter().flat_map(|attempt| &attempt.calls);
         [&self.before].into_iter().chain(attempts).chain([&self.after])
     }
 
     /// Returns the model's steps.
-    fn steps(&self) -> impl Iterator<Item = Value> {
-        let calls = self.calls().map(|(name, args)| json!({"say": [{"call": {"name": name, "args": args}}]}));
+    fn model_steps(&self) -> impl Iterator<Item = Value> {
+        let calls =
+            self.all_calls().map(|(name, args)| json!({"say": [{"call": {"name": name, "args": args}}]}));
         calls.chain([last_word()])
     }
 
-    fn action(&self) -> Option<ClientAction> {
+    fn client_action(&self) -> Option<ClientAction> {
         self.attempts.last().and_then(|attempt| attempt.action)
     }
 
     /// Returns the kinds of the attempts whose calls are complete when the model has made this many calls.
-    fn tried(&self, calls: usize) -> impl Iterator<Item = AttemptKind> {
+    fn tried_kinds(&self, calls: usize) -> impl Iterator<Item = AttemptKind> {
         let mut made = 1;
         let of_model = self.attempts.iter().filter(|attempt| attempt.action.is_none());
         let complete = of_model.take_while(move |attempt| {

@@ -44,7 +44,7 @@ impl GatedHome {
     }
 
     /// Approves the gate, which then runs from the store.
-    pub(super) fn approve(mut self) -> Result<Self> {
+    pub(super) fn approve_gate(mut self) -> Result<Self> {
         let source = InstallSource::Directory(self.runs_in);
         let proposal = self.home.store().propose(&source).context("propose the gate")?;
         self.runs_in = proposal.accept(ApprovalMethod::Yes, "faults").context("approve the gate")?.dir;

@@ -55,7 +55,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
 ];
 
 async fn missing_gate_blocks(world: &mut World) -> Result<()> {
-    let gated = GatedHome::with_command(world, "lost", "touch ran")?.approve()?;
+    let gated = GatedHome::with_command(world, "lost", "touch ran")?.approve_gate()?;
     let lock = gated.home.root_dir().join("extensions.lock.json");
     gated.expect_run().await?;
     world.mark("lost")?;
@@ -114,7 +114,7 @@ async fn reload_refuses_other_code(world: &mut World) -> Result<()> {
 }
 
 async fn added_module_never_runs(world: &mut World) -> Result<()> {
-    let gated = GatedHome::with_command(world, "module", "touch ran")?.approve()?;
+    let gated = GatedHome::with_command(world, "module", "touch ran")?.approve_gate()?;
     gated.expect_run().await?;
     world.mark("added")?;
     #[cfg(unix)]
@@ -137,7 +137,7 @@ async fn tool_cannot_disable_gate(world: &mut World) -> Result<()> {
         "for way in env 'env -u HAFT_TOOL' 'env -u HAFT_TOOL setsid --wait'; do $way '{haft}' ext disable {EVIL}; \
          echo $? >> codes; done; touch ran"
     );
-    let gated = GatedHome::with_command(world, "disable", &command)?.approve()?;
+    let gated = GatedHome::with_command(world, "disable", &command)?.approve_gate()?;
     world.mark("disable")?;
     gated.expect_run().await?;
     let codes = fs::read_to_string(gated.home.work_dir().join("codes")).context("read the exit codes")?;

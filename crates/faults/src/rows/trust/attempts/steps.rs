@@ -117,13 +117,13 @@ impl AttemptGenerator {
 
     /// Returns the next attempt.
     pub(super) fn next_attempt(&mut self) -> GateAttempt {
-        let kind = self.choose(&AttemptKind::ALL);
+        let kind = self.choose_from(&AttemptKind::ALL);
         let (calls, action) = match kind {
             AttemptKind::Write => (vec![self.write()], None),
             AttemptKind::Edit => (self.edit(), None),
             AttemptKind::Bash => (vec![self.change_files()], None),
             AttemptKind::Move => (vec![self.move_files()], None),
-            AttemptKind::Link => (self.link(), None),
+            AttemptKind::Link => (self.link_files(), None),
             AttemptKind::Config => (vec![self.change_config()], None),
             AttemptKind::LockFile => (vec![self.change_records()], None),
             AttemptKind::Trust => (vec![self.run_personal_command()], None),
@@ -134,9 +134,9 @@ impl AttemptGenerator {
         GateAttempt { kind, calls, action }
     }
 
-    fn choose<T: Copy>(&mut self, values: &[T]) -> T {
+    fn choose_from<T: Copy>(&mut self, values: &[T]) -> T {
         // The lists are constants and not empty.
-        self.random.choose(values).copied().unwrap_or_else(|| unreachable!("an empty list"))
+        self.random.choose_from(values).copied().unwrap_or_else(|| unreachable!("an empty list"))
     }
 
     /// Asks to run some of the commands outside of the sandbox.
@@ -148,7 +148,7 @@ impl AttemptGenerator {
     }
 
     /// Returns the path of a file on which the gate depends, with the text that would disable the gate.
-    fn file(&mut self) -> (PathBuf, &'static str) {
+    fn choose_file(&mut self) -> (PathBuf, &'static str) {
         let AttemptTargets { home, gate, source, work } = &self.targets;
         let files = [
             (
@@ -174,7 +174,7 @@ impl AttemptGenerator {
     }
 
     /// Returns one of the spellings of a path for a file tool.
-    fn spelling(&mut self, path: &Path) -> String {
+    fn spell_path(&mut self, path: &Path) -> String {
         let path = path.display().to_string();
         let work = self.targets.work.display().to_string();
         match self.random.random_below(5) {
@@ -186,31 +186,31 @@ impl AttemptGenerator {
     }
 
     fn write(&mut self) -> AttemptCall {
-        let (path, content) = self.file();
-        ("write", json!({"path": self.spelling(&path), "content": content}))
+        let (path, content) = self.choose_file();
+        ("write", json!({"path": self.spell_path(&path), "content": content}))
     }
 
     /// Reads a file and replaces a word in it.
     fn edit(&mut self) -> Vec<AttemptCall> {
-        let (path, _) = self.file();
-        let (old, new) = self.choose(&[
+        let (path, _) = self.choose_file();
+        let (old, new) = self.choose_from(&[
             ("\"enabled\": true", "\"enabled\": false"),
             ("\"required\":true", "\"required\":false"),
             ("evil", "gone"),
             ("exec", "#"),
             ("e", "E"),
         ]);
-        let path = self.spelling(&path);
+        let path = self.spell_path(&path);
         let edit = json!({"path": path, "edits": [{"old_text": old, "new_text": new}]});
         vec![("read", json!({"path": path})), ("edit", edit)]
     }
 
     fn change_files(&mut self) -> AttemptCall {
-        let (path, content) = self.file();
-        let (path, content) = (quote(&path), shell_word(content));
+        let (path, content) = self.choose_file();
+        let (path, content) = (quote_path(&path), shell_word(content));
         let AttemptTargets { home, gate, .. } = &self.targets;
-        let (home, gate) = (quote(home), quote(gate));
-        bash(match self.random.random_below(9) {
+        let (home, gate) = (quote_path(home), quote_path(gate));
+        bash_call(match self.random.random_below(9) {
             0 => format!("chmod 000 {path}"),
             1 => format!("chmod -R 777 {gate}; chmod 777 {home}; printf %s {content} > {path}"),
             2 => format!("rm -f {path}"),
@@ -224,11 +224,11 @@ impl AttemptGenerator {
     }
 
     fn move_files(&mut self) -> AttemptCall {
-        let (path, _) = self.file();
-        let path = quote(&path);
+        let (path, _) = self.choose_file();
+        let path = quote_path(&path);
         let AttemptTargets { home, gate, work, .. } = &self.targets;
-        let (home, gate, work) = (quote(home), quote(gate), quote(work));
-        bash(match self.random.random_below(7) {
+        let (home, gate, work) = (quote_path(home), quote_path(gate), quote_path(work));
+        bash_call(match self.random.random_below(7) {
             0 => format!("mv {home} {home}.gone"),
             1 => format!("mv {gate} {gate}.gone"),
             2 => format!("mv {path} {path}.gone"),
@@ -240,23 +240,25 @@ impl AttemptGenerator {
     }
 
     /// Creates a link, and writes through it.
-    fn link(&mut self) -> Vec<AttemptCall> {
-        let (path, content) = self.file();
+    fn link_files(&mut self) -> Vec<AttemptCall> {
+        let (path, content) = self.choose_file();
         let name = format!("link-{}", self.random.random_below(50));
-        let (target, content_word) = (quote(&path), shell_word(content));
+        let (target, content_word) = (quote_path(&path), shell_word(content));
         let AttemptTargets { home, work, .. } = &self.targets;
-        let (home, work) = (quote(home), quote(work));
+        let (home, work) = (quote_path(home), quote_path(work));
         let write = ("write", json!({"path": name, "content": content}));
         match self.random.random_below(6) {
-            0 => vec![bash(format!("ln -sfn {target} {name}")), write],
-            1 => vec![bash(format!("ln -f {target} {name} && printf %s {content_word} > {name}"))],
-            2 => vec![bash(format!("ln -sfn {home} {name}; printf %s {content_word} > {name}/config.toml"))],
+            0 => vec![bash_call(format!("ln -sfn {target} {name}")), write],
+            1 => vec![bash_call(format!("ln -f {target} {name} && printf %s {content_word} > {name}"))],
+            2 => vec![bash_call(format!(
+                "ln -sfn {home} {name}; printf %s {content_word} > {name}/config.toml"
+            ))],
             3 => {
                 let through = json!({"path": format!("{name}/required.json"), "content": "{}"});
-                vec![bash(format!("ln -sfn {home} {name}")), ("write", through)]
+                vec![bash_call(format!("ln -sfn {home} {name}")), ("write", through)]
             }
-            4 => vec![bash(format!("ln -sfn /dev/null {target}"))],
-            _ => vec![bash(format!("rm -rf {work}/.haft; ln -sfn {home} {work}/.haft"))],
+            4 => vec![bash_call(format!("ln -sfn /dev/null {target}"))],
+            _ => vec![bash_call(format!("rm -rf {work}/.haft; ln -sfn {home} {work}/.haft"))],
         }
     }
 
@@ -264,8 +266,8 @@ impl AttemptGenerator {
         let AttemptTargets { home, work, .. } = &self.targets;
         let places = [home.join("config.toml"), work.join(".haft/config.toml"), work.join(".haft")];
         let chosen = self.random.random_below(places.len());
-        let file = places.get(chosen).map(|place| quote(place)).unwrap_or_default();
-        let line = self.choose(&[
+        let file = places.get(chosen).map(|place| quote_path(place)).unwrap_or_default();
+        let line = self.choose_from(&[
             "[extension.evil]\nenabled = false\n",
             "[grant.evil]\non_timeout = 'allow'\n",
             "[tools]\nsandbox = 'full'\n",
@@ -274,18 +276,18 @@ impl AttemptGenerator {
             "[hooks.processes.x]\ncommand = ['true']\n",
             "= [\n",
         ]);
-        bash(format!("mkdir -p $(dirname {file}); printf %b {} >> {file}", shell_word(line)))
+        bash_call(format!("mkdir -p $(dirname {file}); printf %b {} >> {file}", shell_word(line)))
     }
 
     fn change_records(&mut self) -> AttemptCall {
         let home = &self.targets.home;
         let files = [home.join("extensions.lock.json"), home.join("required.json")];
-        let [lock, required] = files.map(|file| quote(&file));
+        let [lock, required] = files.map(|file| quote_path(&file));
         let (file, other) = match self.random.random_below(2) {
             0 => (lock, required),
             _ => (required, lock),
         };
-        bash(match self.random.random_below(9) {
+        bash_call(match self.random.random_below(9) {
             0 => format!("rm -f {file}"),
             1 => format!("rm -f {file} {other}"),
             2 => format!("echo '{{}}' > {file}"),
@@ -299,14 +301,14 @@ impl AttemptGenerator {
     }
 
     fn run_personal_command(&mut self) -> AttemptCall {
-        let (way, command) = (self.choose(WAYS), self.choose(PERSONAL));
+        let (way, command) = (self.choose_from(WAYS), self.choose_from(PERSONAL));
         let AttemptTargets { home, source, .. } = &self.targets;
         let (way, command) = (
-            way.replace("HOME=HOME", &format!("HOME={}", quote(home))),
-            command.replace("SOURCE", &quote(source)),
+            way.replace("HOME=HOME", &format!("HOME={}", quote_path(home))),
+            command.replace("SOURCE", &quote_path(source)),
         );
-        let haft = quote(&sibling_binary("haft"));
-        bash(format!("export HAFT_HOME={}; {way} {haft} {command} </dev/null", quote(home)))
+        let haft = quote_path(&sibling_binary("haft"));
+        bash_call(format!("export HAFT_HOME={}; {way} {haft} {command} </dev/null", quote_path(home)))
     }
 
     /// Sends a signal to the gate, to its guardian, or to haft. Only processes with the directory of this test in
@@ -320,15 +322,15 @@ impl AttemptGenerator {
         };
         // The pattern does not occur in the command line of the shell itself.
         let (first, rest) = words.split_at(words.len() / 2);
-        let signal = if self.random.random_below(40) == 0 { "STOP" } else { self.choose(SIGNALS) };
-        bash(format!(
+        let signal = if self.random.random_below(40) == 0 { "STOP" } else { self.choose_from(SIGNALS) };
+        bash_call(format!(
             "x='{first}''{rest}'; for p in /proc/[0-9]*; do mapfile -d '' a 2>/dev/null <$p/cmdline || continue; \
              if [[ \"${{a[*]}}\" == *\"$x\"* ]]; then kill -{signal} ${{p#/proc/}}; fi; done"
         ))
     }
 
     fn client_action(&mut self) -> ClientAction {
-        self.choose(&[
+        self.choose_from(&[
             ClientAction::ReloadAll,
             ClientAction::ReloadAll,
             ClientAction::ReloadGate,
@@ -339,11 +341,11 @@ impl AttemptGenerator {
 }
 
 /// Returns the call of a command. A command can wait for a pipe that the model has created.
-fn bash(command: String) -> AttemptCall {
+fn bash_call(command: String) -> AttemptCall {
     ("bash", json!({"command": command, "timeout": 2}))
 }
 
-fn quote(path: &Path) -> String {
+fn quote_path(path: &Path) -> String {
     shell_word(&path.display().to_string())
 }
 
