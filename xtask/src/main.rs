@@ -4,6 +4,7 @@
 
 mod bench;
 mod book;
+mod catalog;
 mod ci;
 mod faults;
 mod fuzz;
@@ -35,6 +36,7 @@ const USAGE: &str = "usage: cargo xtask <command>
   fuzz --lint         clippy over the fuzz targets
   book                build docs/ as a book in target/book, and check its spelling and style; needs
                       mdbook and typos, and uses vale if it is installed
+  catalog API_JSON    renew the list of known models from models.dev's api.json
   deny                check licenses and advisories; needs cargo-deny
   semver              compare the libraries with the last release; needs cargo-semver-checks
   bench [ROW…] [--quick]
@@ -60,6 +62,7 @@ fn main() -> ExitCode {
         ["ci", "--full", ref steps @ ..] => ci::run(ci::CheckDepth::Full, steps),
         ["ci", ref steps @ ..] => ci::run(ci::CheckDepth::Usual, steps),
         ["book"] => book::run(),
+        ["catalog", api] => catalog::renew(api.as_ref()),
         ["deny"] => ci::run_deny(),
         ["semver"] => ci::run_semver(),
         ["faults", ref rows @ ..] => faults::run(rows),

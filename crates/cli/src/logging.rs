@@ -51,9 +51,7 @@ fn filter_from_env() -> anyhow::Result<Option<EnvFilter>> {
     let filter = EnvFilter::try_new(&filter)
         .with_context(|| format!("{VARIABLE}={filter:?} is not a valid filter"))
         .or_exit(Exit::Configuration)?;
-    // At trace level, the provider library logs whole conversations.
-    let quiet = "rig=debug".parse().context("the filter of the provider's library")?;
-    Ok(Some(filter.add_directive(quiet)))
+    Ok(Some(filter))
 }
 
 fn start_file_log(home: &Home, filter: EnvFilter) {

@@ -1,7 +1,6 @@
 //! The setup of a run: files, settings, keys and the places of extensions.
 
 use std::path::{Path, PathBuf};
-use std::thread;
 
 use anyhow::Context as _;
 use haft_config::{
@@ -43,7 +42,7 @@ pub(crate) struct RunSetup {
 }
 
 impl RunSetup {
-    /// Reads the setup. Starts only the background read of the model catalog.
+    /// Reads the setup. Starts nothing.
     pub(crate) fn read(args: &RunArgs) -> anyhow::Result<Self> {
         let home = Home::locate().or_exit(Exit::Configuration)?;
         let cwd = working_directory(args.agent.cwd.clone()).or_exit(Exit::Usage)?;
@@ -54,7 +53,6 @@ impl RunSetup {
         let models = ModelsFile::load(&home.models_file()).or_exit(Exit::Configuration)?;
         let apart = |model: &str, beside: Option<&str>| split_provider(model, beside, &models);
         let config = files.merge(args.model.layer(&args.agent), env, &apart).or_exit(Exit::Configuration)?;
-        preload_catalog(&config.settings);
         let auth = AuthFile::load(&home.auth_file()).unwrap_or_else(|error| {
             note(&format!("haft: {:#}", anyhow::Error::new(error)));
             AuthFile::default()
@@ -204,17 +202,5 @@ pub(crate) fn extension_search(
         extra_locations: further.filter(|_| !args.no_ext).collect(),
         approved: Some(ApprovalStore::at(home.root())),
         path: std::env::var_os("PATH"),
-    }
-}
-
-/// Reads the model catalog on another thread if the settings need it, because it takes longer than all other work
-/// before the first request. Ollama and scripts need no catalog.
-fn preload_catalog(settings: &Settings) {
-    const WITHOUT: [&str; 2] = ["scripted", "ollama"];
-    let prefix = || settings.model.as_ref().and_then(|model| Some(model.value.split_once('/')?.0));
-    let provider = settings.provider.as_ref().map(|provider| provider.value.as_str()).or_else(prefix);
-    if !provider.is_some_and(|name| WITHOUT.contains(&name)) {
-        // If the thread cannot start, the first request reads the catalog.
-        let _ = thread::Builder::new().name("catalog".to_owned()).spawn(haft_providers::preload_catalog);
     }
 }

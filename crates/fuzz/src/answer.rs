@@ -43,8 +43,7 @@ const DIALECTS: [(ApiDialect, &str, &str); 5] = [
 /// # Panics
 /// If haft's reader breaks one of these promises.
 pub fn check(body: &[u8]) {
-    // The wire library repairs incomplete arguments with memory in proportion to length times depth.
-    let limit = MOST.min(BYTES_AN_ANSWER + body.len() * (BYTES_A_BYTE + body.len()));
+    let limit = MOST.min(BYTES_AN_ANSWER + body.len() * BYTES_A_BYTE);
     for (model, (dialect, ..)) in models().iter().zip(DIALECTS) {
         let whole = memory::run_at_most(limit, || read(model, vec![body.to_vec()]));
         check_events(&whole).unwrap_or_else(|problem| panic!("{dialect:?}: {problem}: {whole:?}"));
@@ -54,11 +53,10 @@ pub fn check(body: &[u8]) {
     }
 }
 
-/// Returns one model of each dialect. They are created once, and the catalog of models is loaded with them.
+/// Returns one model of each dialect. They are created once.
 fn models() -> &'static [HttpModel] {
     static MODELS: OnceLock<Vec<HttpModel>> = OnceLock::new();
     MODELS.get_or_init(|| {
-        haft_providers::preload_catalog();
         let model = |(dialect, provider, model)| {
             HttpModel::new(ModelConfig::new(dialect, provider, model)).expect("the configuration is valid")
         };
@@ -81,7 +79,7 @@ fn read(model: &HttpModel, pieces: Vec<Vec<u8>>) -> Vec<Result<ModelEvent, Model
 }
 
 /// Returns the events as text, with the number of a call in place of its id, and without the native form of the
-/// message. haft and the wire library make up missing ids.
+/// message. haft generates missing ids.
 fn without_ids(events: &[Result<ModelEvent, ModelError>]) -> String {
     let mut events = events.to_vec();
     let mut ids = Vec::new();

@@ -1,56 +1,42 @@
 //! `Model` over HTTP: one configuration for any number of requests.
 
-#![expect(
-    clippy::result_large_err,
-    reason = "the wire library's error type is large, and a failure is not a hot path"
-)]
-
-mod answer_meter;
-mod answer_reader;
-mod argument_meter;
-mod call_ids;
+mod answer_stream;
 mod client;
 mod endpoint;
 mod failure;
-mod history;
 mod request;
-mod response_stream;
 mod run;
 mod simple_get;
-mod transport;
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::UNIX_EPOCH;
 
 use async_trait::async_trait;
 use futures::{StreamExt, stream};
 use haft_core::model::{Model, ModelError, ModelFacts, ModelInfo, ModelRequest, ModelStream};
 use haft_protocol::message::TokenUsage;
-use rig_core::catalog::ModelSpec;
 use secrecy::ExposeSecret;
 use tokio_util::sync::CancellationToken;
 
-use crate::catalog;
-use crate::config::{ConfigError, ModelConfig};
+use crate::catalog::{self, ModelSpec};
+use crate::config::{ApiDialect, ConfigError, ModelConfig};
 use crate::presets::find_preset;
-use crate::redact::Redactor;
-use crate::timeouts::Timeouts;
+use crate::redact::SecretRedactor;
+use crate::timeouts::HttpTimeouts;
+use crate::wire::{AnswerError, TurnCache};
 
-use call_ids::CallIds;
+use answer_stream::AnswerStream;
 use client::HttpClient;
 use endpoint::ApiEndpoint;
 use failure::FailureReporter;
-use response_stream::{AttemptError, ResponseStream};
 use run::RequestDriver;
-use transport::ReplayTransport;
 
 pub(crate) use simple_get::{RequestLimits, send_get};
 
 /// A model behind an HTTP API. Cheap to clone; clones share their connections.
 ///
-/// The network, the certificate store and the TLS library are not used before the first request. The catalog of models
-/// is not loaded before the model's limits are needed.
+/// The network, the certificate store and the TLS library are not used before the first request.
 #[derive(Clone)]
 pub struct HttpModel {
     setup: Arc<HttpSetup>,
@@ -62,10 +48,15 @@ pub(crate) struct HttpSetup {
     model: String,
     max_output_tokens: Option<u64>,
     own_facts: ModelFacts,
+    /// The model's entry in the catalog, read when it is needed first.
+    spec: OnceLock<Option<ModelSpec>>,
+    dialect: ApiDialect,
     endpoint: ApiEndpoint,
+    /// The conversation as the last request wrote it.
+    turns: Mutex<TurnCache>,
     client: HttpClient,
     reporter: FailureReporter,
-    timeouts: Timeouts,
+    timeouts: HttpTimeouts,
 }
 
 impl HttpModel {
@@ -74,19 +65,19 @@ impl HttpModel {
     /// # Errors
     /// [`ConfigError`] if the address, a header, the key or the model's id is not valid.
     pub fn new(config: ModelConfig) -> Result<Self, ConfigError> {
-        Self::with_timeouts(config, Timeouts::default())
+        Self::with_timeouts(config, HttpTimeouts::default())
     }
 
     /// Creates a model as [`HttpModel::new`] does, with other timeouts.
     ///
     /// # Errors
     /// The same as [`HttpModel::new`].
-    pub fn with_timeouts(config: ModelConfig, timeouts: Timeouts) -> Result<Self, ConfigError> {
+    pub fn with_timeouts(config: ModelConfig, timeouts: HttpTimeouts) -> Result<Self, ConfigError> {
         if config.model.trim().is_empty() {
             return Err(ConfigError::NoModel { provider: config.provider });
         }
         let base_url = endpoint::base_url(&config)?;
-        let mut redactor = Redactor::default();
+        let mut redactor = SecretRedactor::default();
         config.headers.iter().for_each(|(name, value)| redactor.add_header(name, value));
         config.api_key.iter().for_each(|key| redactor.add_key(key.expose_secret()));
         redactor.add_key(base_url.password().unwrap_or(base_url.username()));
@@ -95,6 +86,9 @@ impl HttpModel {
             model: config.model.clone(),
             max_output_tokens: config.max_output_tokens,
             own_facts: config.facts.clone(),
+            spec: OnceLock::new(),
+            dialect: config.dialect,
+            turns: Mutex::default(),
             endpoint: ApiEndpoint::new(&config, &base_url),
             client: HttpClient::new(&config, &base_url, &timeouts)?,
             reporter: FailureReporter {
@@ -119,12 +113,10 @@ impl HttpModel {
         request: &ModelRequest,
         pieces: Vec<Vec<u8>>,
     ) -> Result<ModelStream, ModelError> {
-        let (setup, call_ids) = (self.setup.clone(), Arc::new(CallIds::default()));
-        let error = move |failed: &AttemptError| setup.reporter.to_failure(failed, true, UNIX_EPOCH).error;
-        let transport = ReplayTransport { pieces: pieces.into(), call_ids: call_ids.clone() };
-        let answer = self.setup.endpoint.stream(transport, request::build(&self.setup, request)?);
-        let answer = answer.map_err(|failed| error(&AttemptError::Failed(failed)))?;
-        let answer = ResponseStream::new(answer, call_ids, self.setup.clone());
+        request::encode(&self.setup, request)?;
+        let setup = self.setup.clone();
+        let error = move |failed: &AnswerError| setup.reporter.to_failure(failed, true, UNIX_EPOCH).error;
+        let answer = AnswerStream::from_recording(self.setup.clone(), pieces);
         let events = stream::unfold(Some(answer), |answer| async {
             let mut answer = answer?;
             let event = answer.next().await?;
@@ -147,21 +139,20 @@ impl HttpSetup {
         format!("{}/{}", self.provider, self.model)
     }
 
-    /// Returns the model's entry in the catalog. Called late, because loading the catalog takes milliseconds the first
-    /// time.
-    fn spec(&self) -> Option<&'static ModelSpec> {
-        catalog::find_spec(&self.provider, &self.model)
+    /// Returns the model's entry in the catalog.
+    fn catalog_spec(&self) -> Option<&ModelSpec> {
+        self.spec.get_or_init(|| catalog::find_spec(&self.provider, &self.model)).as_ref()
     }
 
     /// Returns the user's facts about the model, completed from the catalog.
-    fn facts(&self) -> ModelFacts {
-        self.own_facts.clone().or(catalog::model_facts(&self.provider, &self.model))
+    fn known_facts(&self) -> ModelFacts {
+        self.own_facts.clone().or(self.catalog_spec().map(ModelSpec::to_facts).unwrap_or_default())
     }
 
     /// Returns the cost of an answer: by the user's prices, or else as the provider reported, or else by the catalog's
     /// prices.
-    fn cost(&self, usage: &TokenUsage, said: Option<f64>) -> f64 {
-        let known = || self.facts().prices.map_or(0.0, |prices| prices.cost(usage));
+    fn answer_cost(&self, usage: &TokenUsage, said: Option<f64>) -> f64 {
+        let known = || self.known_facts().prices.map_or(0.0, |prices| prices.cost(usage));
         match self.own_facts.prices {
             Some(prices) => prices.cost(usage),
             None => said.unwrap_or_else(known),
@@ -176,7 +167,7 @@ impl Model for HttpModel {
     }
 
     fn facts(&self) -> ModelFacts {
-        self.setup.facts()
+        self.setup.known_facts()
     }
 
     async fn stream(
@@ -184,7 +175,7 @@ impl Model for HttpModel {
         cancel: CancellationToken,
         request: ModelRequest,
     ) -> Result<ModelStream, ModelError> {
-        let request = request::build(&self.setup, &request)?;
+        let request = request::encode(&self.setup, &request)?;
         Ok(RequestDriver::new(cancel, self.setup.clone(), request).into_stream())
     }
 }

@@ -35,8 +35,9 @@ mod redact;
 pub mod retry;
 mod scripted;
 mod timeouts;
+mod wire;
 
-pub use catalog::{KnownModel, find_model, model_catalog, preload_catalog};
+pub use catalog::{KnownModel, find_model, model_catalog};
 pub use choose::{
     ChoiceReason, ChooseError, ChosenModel, EnvironmentProbe, KeyError, KeyLocation, LocalServer,
     ModelChoice, ModelPreference, OpenError, SystemProbe, check_key, choose_model, key_location, key_server,
@@ -49,4 +50,4 @@ pub use models::{ConfiguredModel, ModelsError, ModelsFile, UnsetVariable};
 pub use presets::{PRESETS, ProviderPreset, find_preset};
 pub use redact::KeyRedactor;
 pub use scripted::{ScriptError, ScriptedModel};
-pub use timeouts::Timeouts;
+pub use timeouts::HttpTimeouts;

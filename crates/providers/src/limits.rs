@@ -16,28 +16,14 @@ pub(crate) const MAX_EVENT_VALUES: usize = 50_000;
 pub(crate) const MAX_EVENTS: usize = 256 * 1024;
 
 /// The content of one answer: 4 MiB of text, reasoning, arguments and opaque data. The longest answers have 512 KiB,
-/// which some providers repeat four times. The wire library and haft keep about five copies.
+/// which some providers repeat four times. haft keeps about three copies.
 pub(crate) const MAX_CONTENT: usize = 4 * 1024 * 1024;
 
-/// The values of one event that do not count as content, because every event of a provider has them.
-pub(crate) const ENVELOPE_VALUES: usize = 64;
-
-/// The longest id or name in an event that does not count as content.
-pub(crate) const ENVELOPE_TEXT: usize = 128;
-
-/// The content that a value counts as, in bytes, in an event with more than [`ENVELOPE_VALUES`].
-pub(crate) const VALUE_COST: usize = 64;
-
-/// The content that the begin or end of a text or tool call counts as, in bytes. The wire library keeps about this much
-/// for an empty block.
+/// The content that a text or tool call counts as, in bytes, in addition to its text.
 pub(crate) const BLOCK_COST: usize = 512;
 
 /// The blocks of one answer: texts, reasoning and tool calls. Each costs up to 4 KiB; real answers have fewer than 100.
 pub(crate) const MAX_BLOCKS: usize = 1_024;
-
-/// The memory for the repair of incomplete arguments: 24 MiB. For each value, the wire library copies the list of the
-/// open brackets. 200,000 flat values fit, or 6,000 nested brackets.
-pub(crate) const MAX_REPAIR: usize = 24 * 1024 * 1024;
 
 /// The body of a failed request that is read: 64 KiB. Error messages quote 600 characters of it.
 pub(crate) const MAX_ERROR_BODY: usize = 64 * 1024;

@@ -86,7 +86,6 @@ pub const PRESETS: &[ProviderPreset] = &[
     ProviderPreset {
         base_url_env: Some("GEMINI_BASE_URL"),
         default_model: Some("gemini-3.8-flash"),
-        catalog: Some("gcp.gemini"),
         ..ProviderPreset::hosted(
             "gemini",
             ApiDialect::Gemini,

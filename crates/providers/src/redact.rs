@@ -10,7 +10,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 /// The secrets of one configuration.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Redactor {
+pub(crate) struct SecretRedactor {
     secrets: Vec<RedactedSecret>,
 }
 
@@ -30,7 +30,7 @@ const PART: usize = 8;
 
 const REDACTED: &str = "[redacted]";
 
-impl Redactor {
+impl SecretRedactor {
     /// Adds a value that is secret as a whole, such as a header with ordinary words.
     pub(crate) fn add(&mut self, value: &str) {
         self.push(value, usize::MAX);
@@ -88,7 +88,7 @@ impl Redactor {
 /// Removes the keys of providers from the results of tools.
 #[derive(Clone, Default)]
 pub struct KeyRedactor {
-    redactor: Redactor,
+    redactor: SecretRedactor,
     /// The parts of the keys, in all forms, that the text is searched for first.
     parts: HashSet<u64, foldhash::fast::RandomState>,
 }
@@ -224,15 +224,15 @@ mod tests {
 
     const KEY: &str = "sk-ant-A1b2_C3d4/E5f6";
 
-    fn redactor() -> Redactor {
-        let mut redactor = Redactor::default();
+    fn redactor() -> SecretRedactor {
+        let mut redactor = SecretRedactor::default();
         redactor.add_key(KEY);
         redactor
     }
 
     #[test]
     fn removes_every_form_of_a_secret() {
-        let mut redactor = Redactor::default();
+        let mut redactor = SecretRedactor::default();
         redactor.add_key("sk-123456");
         redactor.add_header("Authorization", "Bearer tok\"en");
         redactor.add_key("abc");
@@ -280,8 +280,8 @@ mod tests {
         let text =
             "openai refused the key (401 invalid_api_key: Incorrect API key); check OPENAI_API_KEY\n日本 é";
         check(text, text);
-        assert_eq!(Redactor::default().apply(text), text);
-        let mut redactor = Redactor::default();
+        assert_eq!(SecretRedactor::default().apply(text), text);
+        let mut redactor = SecretRedactor::default();
         redactor.add_header("HTTP-Referer", "https://haft.example");
         let text = "see https://other.example, not https://haft.example";
         assert_eq!(redactor.apply(text), "see https://other.example, not [redacted]");
@@ -308,7 +308,7 @@ mod tests {
             key in "[A-Za-z0-9_-]{8,40}", before in "\\PC{0,20}", after in "\\PC{0,20}", at in 0_usize..40,
             control in "[\\x00-\\x08\\x7f\\u{80}-\\u{8f}]{0,3}",
         ) {
-            let mut redactor = Redactor::default();
+            let mut redactor = SecretRedactor::default();
             redactor.add_key(&key);
             let (head, tail) = key.split_at(at.min(key.len()));
             let told = redactor.apply(&format!("{before}{head}{control}{tail}{after}"));

@@ -2,17 +2,17 @@
 
 use std::time::{Duration, SystemTime};
 
-use crate::timeouts::Timeouts;
+use crate::timeouts::HttpTimeouts;
 
 /// The maximum number of attempts of a request.
 pub const MAX_ATTEMPTS: u32 = 4;
 
 /// Returns the wait after the `failed`-th attempt (counted from 1).
 ///
-/// The delay doubles from [`Timeouts::backoff_first`] up to [`Timeouts::backoff_cap`]. `jitter` (0 to 1) spreads it
-/// over its upper half, so that clients do not retry simultaneously. A provider's `asked` delay replaces it, up to
-/// [`Timeouts::retry_after_cap`].
-pub fn delay(failed: u32, jitter: f64, asked: Option<Duration>, timeouts: &Timeouts) -> Duration {
+/// The delay doubles from [`HttpTimeouts::backoff_first`] up to [`HttpTimeouts::backoff_cap`]. `jitter` (0 to 1) spreads
+/// it over its upper half, so that clients do not retry simultaneously. A provider's `asked` delay replaces it, up to
+/// [`HttpTimeouts::retry_after_cap`].
+pub fn delay(failed: u32, jitter: f64, asked: Option<Duration>, timeouts: &HttpTimeouts) -> Duration {
     if let Some(asked) = asked {
         return asked.min(timeouts.retry_after_cap);
     }
@@ -40,7 +40,7 @@ mod tests {
     #[track_caller]
     fn check(failed: u32, jitter: f64, asked: Option<u64>, expect_ms: u64) {
         let asked = asked.map(Duration::from_secs);
-        let delay = delay(failed, jitter, asked, &Timeouts::default());
+        let delay = delay(failed, jitter, asked, &HttpTimeouts::default());
         assert_eq!(delay, Duration::from_millis(expect_ms));
     }
 

@@ -15,13 +15,13 @@ use haft_core::model::{Model, ModelError, ModelErrorKind, ModelFacts, ModelInfo,
 use tokio_util::sync::CancellationToken;
 
 use play::ScriptPlayer;
-use script::Script;
+use script::ModelScript;
 
 /// A model that answers with the steps of a script. It needs no network, and no clock unless a step has pauses. The
 /// same requests produce the same answers. Clones share their position in the script.
 #[derive(Debug, Clone)]
 pub struct ScriptedModel {
-    script: Arc<Script>,
+    script: Arc<ModelScript>,
     player: Arc<Mutex<ScriptPlayer>>,
 }
 
@@ -60,7 +60,7 @@ impl ScriptedModel {
     /// # Errors
     /// [`ScriptError::Script`] or [`ScriptError::Step`], which names the step.
     pub fn from_json(text: &str) -> Result<Self, ScriptError> {
-        let script = Script::parse(text)?;
+        let script = ModelScript::parse(text)?;
         let player = Mutex::new(ScriptPlayer::new(script.steps.len()));
         Ok(Self { script: Arc::new(script), player: Arc::new(player) })
     }

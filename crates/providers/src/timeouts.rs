@@ -7,7 +7,7 @@ pub(crate) const FALLBACK_REST: Duration = Duration::from_secs(300);
 
 /// The time limits of requests. The defaults suit people at a terminal; tests shorten the delays between attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Timeouts {
+pub struct HttpTimeouts {
     /// Limit for establishing a TCP and TLS connection.
     pub connect: Duration,
     /// Limit between two reads of an answer. Long, because a local model may process a long prompt without output.
@@ -28,7 +28,7 @@ pub struct Timeouts {
     pub probe_key: Duration,
 }
 
-impl Default for Timeouts {
+impl Default for HttpTimeouts {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(10),

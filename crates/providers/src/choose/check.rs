@@ -8,7 +8,7 @@ use super::{EnvironmentProbe, configured_headers, listing, without_password};
 use crate::config::{ApiDialect, ModelConfig};
 use crate::http::{RequestLimits, send_get};
 use crate::models::ModelsFile;
-use crate::timeouts::Timeouts;
+use crate::timeouts::HttpTimeouts;
 
 /// The maximum bytes of an answer that are read.
 const BODY_LIMIT: usize = 16 * 1024;
@@ -72,7 +72,7 @@ pub async fn check_key(
         headers: configured_headers(&known, environment).map_err(|error| unchecked(error.to_string()))?,
         ..ModelConfig::new(known.dialect(), provider, "-")
     };
-    let timeouts = Timeouts::default();
+    let timeouts = HttpTimeouts::default();
     let bounds = RequestLimits { wait: timeouts.probe_key, body: BODY_LIMIT };
     let answer = send_get(&config, &timeouts, bounds, |base| key_check_address(&config, base)).await;
     let answer = answer.map_err(unchecked)?;

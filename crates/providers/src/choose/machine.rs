@@ -8,7 +8,7 @@ use tokio::net::TcpStream;
 use super::{EnvironmentProbe, listing};
 use crate::config::ModelConfig;
 use crate::http::{RequestLimits, send_get};
-use crate::timeouts::Timeouts;
+use crate::timeouts::HttpTimeouts;
 
 /// The maximum bytes of a list of models: 4 MiB.
 const LIST_LIMIT: usize = 4 * 1024 * 1024;
@@ -16,12 +16,12 @@ const LIST_LIMIT: usize = 4 * 1024 * 1024;
 /// This machine.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemProbe {
-    timeouts: Timeouts,
+    timeouts: HttpTimeouts,
 }
 
 impl SystemProbe {
     /// Creates a probe with other timeouts.
-    pub fn with_timeouts(timeouts: Timeouts) -> Self {
+    pub fn with_timeouts(timeouts: HttpTimeouts) -> Self {
         Self { timeouts }
     }
 

@@ -8,7 +8,8 @@ use reqwest::{Url, redirect};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::config::{ApiDialect, ConfigError, ModelConfig};
-use crate::timeouts::Timeouts;
+use crate::timeouts::HttpTimeouts;
+use crate::wire::root_cause;
 
 /// Connections and headers of one configuration; clones share them.
 #[derive(Clone)]
@@ -19,7 +20,7 @@ pub(super) struct HttpClient {
 struct ClientState {
     headers: HeaderMap,
     loopback: bool,
-    timeouts: Timeouts,
+    timeouts: HttpTimeouts,
     built: OnceLock<Result<reqwest::Client, String>>,
 }
 
@@ -27,7 +28,7 @@ impl HttpClient {
     pub(super) fn new(
         config: &ModelConfig,
         base_url: &Url,
-        timeouts: &Timeouts,
+        timeouts: &HttpTimeouts,
     ) -> Result<Self, ConfigError> {
         let shared = ClientState {
             headers: build_headers(config)?,
@@ -39,7 +40,7 @@ impl HttpClient {
     }
 
     /// Returns the key's header and the user's headers, which override those of a request.
-    pub(super) fn headers(&self) -> &HeaderMap {
+    pub(super) fn default_headers(&self) -> &HeaderMap {
         &self.shared.headers
     }
 
@@ -62,7 +63,7 @@ impl fmt::Debug for HttpClient {
 ///
 /// Redirects are never followed, because an API has none and a redirect would send the key to another host. A loopback
 /// address needs neither certificates nor a proxy.
-fn build(loopback: bool, timeouts: &Timeouts) -> Result<reqwest::Client, reqwest::Error> {
+fn build(loopback: bool, timeouts: &HttpTimeouts) -> Result<reqwest::Client, reqwest::Error> {
     // An error means that the program has already installed a provider.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let builder = reqwest::Client::builder()
@@ -71,15 +72,6 @@ fn build(loopback: bool, timeouts: &Timeouts) -> Result<reqwest::Client, reqwest
         .read_timeout(timeouts.idle)
         .user_agent(concat!("haft/", env!("CARGO_PKG_VERSION")));
     if loopback { builder.no_proxy().tls_certs_only([]).build() } else { builder.build() }
-}
-
-/// Returns the innermost cause of an error, which is the informative part.
-pub(super) fn root_cause(error: &dyn std::error::Error) -> String {
-    let mut error = error;
-    while let Some(source) = error.source() {
-        error = source;
-    }
-    error.to_string()
 }
 
 /// Reads at most `most` bytes of the body; returns the received part if the connection fails.

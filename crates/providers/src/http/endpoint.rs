@@ -1,108 +1,65 @@
-//! The wire library's endpoints behind one type.
+//! The endpoint of a server: its format and its address.
+
+use std::sync::{Arc, LazyLock};
 
 use reqwest::Url;
-use rig_core::completion::CompletionRequest;
-use rig_core::driver::Transport;
-use rig_core::error::ProviderError;
-use rig_core::providers::anthropic::wire::{ANTHROPIC, AnthropicConfig, Messages};
-use rig_core::providers::gemini::GeminiConfig;
-use rig_core::providers::gemini::completion::GenerateContent;
-use rig_core::providers::ollama::{self, OllamaConfig};
-use rig_core::providers::openai::OpenAIConfig;
-use rig_core::providers::openai::responses_api::wire::Responses;
-use rig_core::providers::openai::wire::{self, Chat, LLAMACPP, OLLAMA, OPENAI};
-use rig_core::streaming::CompletionStream;
 
+use crate::catalog;
 use crate::config::{ApiDialect, ConfigError, ModelConfig};
 use crate::presets::find_preset;
+use crate::wire::{
+    AnthropicMessages, CatalogEntry, ChatCompletions, GeminiContent, OllamaChat, OpenAiResponses, WireFormat,
+};
 
 /// One endpoint of one server. It contains no keys; [`super::client::HttpClient`] adds them to each request.
 #[derive(Debug, Clone)]
-pub(super) enum ApiEndpoint {
-    Messages(Box<Messages>),
-    Chat(Box<Chat>),
-    Responses(Box<Responses>),
-    Gemini(Box<GenerateContent>),
-    Ollama(Box<ollama::Chat>),
+pub(super) struct ApiEndpoint {
+    pub(super) format: Arc<dyn WireFormat>,
+    /// The address of the API, without the path of the endpoint.
+    base: Url,
+    model: String,
 }
 
 impl ApiEndpoint {
     pub(super) fn new(config: &ModelConfig, base_url: &Url) -> Self {
-        let address = base_url.as_str().trim_end_matches('/');
-        match config.dialect {
-            ApiDialect::AnthropicMessages => Self::Messages(Box::new(messages(config, address))),
-            ApiDialect::OpenAiChat => {
-                let provider = OpenAIConfig::with_key(&chat_dialect(&config.provider), "");
-                Self::Chat(Box::new(provider.with_base_url(address).chat(&config.model)))
-            }
-            ApiDialect::OpenAiResponses => {
-                let provider = OpenAIConfig::with_key(&OPENAI, "").with_base_url(address);
-                Self::Responses(Box::new(Responses::new(provider, &config.model)))
-            }
-            ApiDialect::Gemini => {
-                let provider = GeminiConfig::new("").with_base_url(address);
-                Self::Gemini(Box::new(GenerateContent::new(provider, &config.model)))
-            }
-            ApiDialect::Ollama => {
-                let provider = OllamaConfig::new().with_base_url(address);
-                Self::Ollama(Box::new(ollama::Chat::new(provider, &config.model)))
-            }
+        let format: Arc<dyn WireFormat> = match config.dialect {
+            ApiDialect::AnthropicMessages => Arc::new(AnthropicMessages),
+            ApiDialect::OpenAiChat => Arc::new(chat_format(config, base_url)),
+            ApiDialect::OpenAiResponses => Arc::new(OpenAiResponses),
+            ApiDialect::Gemini => Arc::new(GeminiContent::new(&config.model)),
+            ApiDialect::Ollama => Arc::new(OllamaChat),
+        };
+        Self { format, base: base_url.clone(), model: config.model.clone() }
+    }
+
+    /// Returns the address of requests.
+    pub(super) fn request_url(&self) -> Url {
+        let mut url = self.base.clone();
+        let path = self.format.path(url.path(), &self.model);
+        let (path, query) =
+            path.split_once('?').map_or((path.as_str(), None), |(path, query)| (path, Some(query)));
+        url.set_path(path);
+        url.set_query(query);
+        url
+    }
+}
+
+fn chat_format(config: &ModelConfig, base_url: &Url) -> ChatCompletions {
+    let (provider, model) = (config.provider.clone(), config.model.clone());
+    let own_images = config.facts.images;
+    let look_up = move || {
+        let spec = catalog::find_spec(&provider, &model);
+        CatalogEntry {
+            reads_images: own_images.or(spec.as_ref().map(|spec| spec.images)),
+            thinks: spec.as_ref().map(|spec| spec.thinking.is_some()),
+            tools_need_thinking_off: spec.is_some_and(|spec| {
+                let thinks = spec.notes.default_effort.is_some() && spec.can_disable_thinking();
+                thinks && spec.notes.chat_tools_need_thinking_off
+            }),
         }
-    }
-
-    /// Encodes the request. Nothing is sent before the stream is polled.
-    pub(super) fn stream<T>(
-        &self,
-        transport: T,
-        request: CompletionRequest,
-    ) -> Result<CompletionStream, ProviderError>
-    where
-        T: Transport<Messages>
-            + Transport<Chat>
-            + Transport<Responses>
-            + Transport<GenerateContent>
-            + Transport<ollama::Chat>,
-    {
-        match self {
-            Self::Messages(wire) => rig_core::Model::new((**wire).clone(), transport).stream(request),
-            Self::Chat(wire) => rig_core::Model::new((**wire).clone(), transport).stream(request),
-            Self::Responses(wire) => rig_core::Model::new((**wire).clone(), transport).stream(request),
-            Self::Gemini(wire) => rig_core::Model::new((**wire).clone(), transport).stream(request),
-            Self::Ollama(wire) => rig_core::Model::new((**wire).clone(), transport).stream(request),
-        }
-    }
-}
-
-fn messages(config: &ModelConfig, address: &str) -> Messages {
-    let provider = AnthropicConfig::with_key(&ANTHROPIC, "").with_base_url(address);
-    Messages {
-        default_max_tokens: None,
-        tool_input_streaming: provider.dialect.quirks.tool_input_streaming,
-        provider,
-        model: config.model.clone(),
-        prompt_caching: true,
-        static_prefix_cache_ttl: None,
-        strict_tools: false,
-    }
-}
-
-/// Returns the dialect of a Chat Completions server; a generic one for an unknown server.
-fn chat_dialect(provider: &str) -> wire::Dialect {
-    known_dialect(provider).unwrap_or_else(|| wire::Dialect::gateway("compatible", "", "HAFT_API_KEY"))
-}
-
-fn known_dialect(provider: &str) -> Option<wire::Dialect> {
-    match provider {
-        "openai" | "openai-chat" => Some(OPENAI),
-        "ollama" => Some(OLLAMA),
-        "llama.cpp" => Some(LLAMACPP),
-        other => wire::by_name(other).copied(),
-    }
-}
-
-/// True if the wire library does not know this server and therefore sends it no thinking options.
-pub(super) fn is_unknown(provider: &str) -> bool {
-    known_dialect(provider).is_none()
+    };
+    let host = base_url.host_str().unwrap_or_default();
+    ChatCompletions::new(&config.provider, host, &config.model, LazyLock::new(Box::new(look_up)))
 }
 
 /// Returns the address of the API from the configuration or the preset. An included endpoint path is removed, and `/v1`

@@ -1,20 +1,14 @@
 //! Converts failures to messages for people, and decides whether a retry may succeed.
 
-use std::error::Error;
-use std::io;
 use std::time::{Duration, SystemTime};
 
 use haft_core::model::{ModelError, ModelErrorKind as Kind};
 use reqwest::header::RETRY_AFTER;
-use rig_core::ProviderResponseError;
-use rig_core::error::ProviderError;
-use rig_core::http_client;
 use serde_json::Value;
 
-use super::client::root_cause;
-use super::response_stream::AttemptError;
-use crate::redact::Redactor;
+use crate::redact::SecretRedactor;
 use crate::retry::retry_after;
+use crate::wire::{AnswerError, ConnectionFailure, ConnectionStage, ErrorResponse};
 
 /// The source of a failure, and the details that a message can mention.
 #[derive(Debug)]
@@ -23,7 +17,7 @@ pub(super) struct FailureReporter {
     pub(super) address: String,
     pub(super) key_env: Option<String>,
     pub(super) key_sent: bool,
-    pub(super) redactor: Redactor,
+    pub(super) redactor: SecretRedactor,
 }
 
 /// A failed attempt.
@@ -39,16 +33,23 @@ const QUOTE: usize = 600;
 
 impl FailureReporter {
     /// Converts a failed attempt. `begun`: a piece of the answer has arrived.
-    pub(super) fn to_failure(
-        &self,
-        unanswered: &AttemptError,
-        begun: bool,
-        now: SystemTime,
-    ) -> AttemptFailure {
-        let mut failure = match unanswered {
-            AttemptError::Refused(reason) => self
-                .permanent_failure(Kind::Rejected, format!("did not finish its answer: {}", quote(reason))),
-            AttemptError::Failed(error) => self.provider_failure(error, begun, now),
+    pub(super) fn to_failure(&self, error: &AnswerError, begun: bool, now: SystemTime) -> AttemptFailure {
+        let mut failure = match error {
+            AnswerError::Connection(failure) => self.connection_failure(failure, begun),
+            AnswerError::Unreachable(reason) => {
+                self.permanent_failure(Kind::Connection, format!("cannot be reached: {}", quote_text(reason)))
+            }
+            AnswerError::Response(response) => self.response_failure(response, now),
+            AnswerError::Truncated => {
+                let message = "ended its answer without the final event; send the prompt again";
+                self.permanent_failure(Kind::Truncated, message.to_owned())
+            }
+            AnswerError::Invalid(reason) => self
+                .permanent_failure(Kind::Rejected, format!("sent an invalid answer: {}", quote_text(reason))),
+            AnswerError::Refused(reason) => self.permanent_failure(
+                Kind::Rejected,
+                format!("did not finish its answer: {}", quote_text(reason)),
+            ),
         };
         failure.error.message = self.redactor.apply(&failure.error.message);
         failure
@@ -67,47 +68,26 @@ impl FailureReporter {
         self.permanent_failure(Kind::Connection, message)
     }
 
-    fn provider_failure(&self, error: &ProviderError, begun: bool, now: SystemTime) -> AttemptFailure {
-        if let Some(response) = error.provider_response() {
-            return self.response_failure(response, now);
-        }
-        let said = quote(&error.to_string());
-        if let ProviderError::Http(error) = error {
-            self.connection_failure(error, begun)
-        } else if let ProviderError::Truncated = error {
-            let message = "ended its answer without the final event; send the prompt again";
-            self.permanent_failure(Kind::Truncated, message.to_owned())
-        } else if let ProviderError::Provider(reason) = error {
-            self.permanent_failure(Kind::Connection, format!("cannot be reached: {}", quote(reason)))
-        } else if error.kind() == rig_core::ErrorKind::Request {
-            self.permanent_failure(Kind::Rejected, format!("cannot process this request: {said}"))
-        } else {
-            self.permanent_failure(Kind::Rejected, format!("sent an invalid answer: {said}"))
-        }
-    }
-
-    fn connection_failure(&self, error: &http_client::Error, begun: bool) -> AttemptFailure {
-        let inner = if let http_client::Error::Instance(inner) = error { Some(inner) } else { None };
-        let request = inner.and_then(|inner| inner.downcast_ref::<reqwest::Error>());
-        let cause = request.map_or_else(|| error.to_string(), |error| root_cause(error));
-        let message = match request {
-            Some(error) if error.is_connect() => {
+    fn connection_failure(&self, failure: &ConnectionFailure, begun: bool) -> AttemptFailure {
+        let cause = &failure.cause;
+        let message = match failure.stage {
+            ConnectionStage::Connect => {
                 format!("cannot be reached at {}: {cause}; check --base-url and the network", self.address)
             }
-            Some(error) if error.is_timeout() && !is_system_timeout(error) => {
+            ConnectionStage::Wait => {
                 // The user has already waited for the full timeout, so the request is not retried.
                 let message = format!("at {} did not respond in time: {cause}", self.address);
                 return self.permanent_failure(Kind::Connection, message);
             }
-            _ if begun => format!("closed the connection during its answer: {cause}"),
-            _ => format!("closed the connection before it answered: {cause}"),
+            ConnectionStage::Transfer if begun => format!("closed the connection during its answer: {cause}"),
+            ConnectionStage::Transfer => format!("closed the connection before it answered: {cause}"),
         };
         AttemptFailure { passes: true, ..self.permanent_failure(Kind::Connection, message) }
     }
 
     /// Returns the failure for an HTTP status, or for an error event in an answer.
-    fn response_failure(&self, response: &ProviderResponseError, now: SystemTime) -> AttemptFailure {
-        let status = response.status.map(|status| status.as_u16()).filter(|status| *status >= 300);
+    fn response_failure(&self, response: &ErrorResponse, now: SystemTime) -> AttemptFailure {
+        let status = response.status.filter(|status| *status >= 300);
         let words = ProviderErrorBody::read(response);
         let (kind, passes) = match words.too_long(status) {
             true => (Kind::Overflow, false),
@@ -141,7 +121,7 @@ impl FailureReporter {
                 _ => format!("refused the request ({said})"),
             },
         };
-        let header = response.headers.as_ref().and_then(|headers| headers.get(RETRY_AFTER));
+        let header = response.headers.get(RETRY_AFTER);
         let retry_after = header.and_then(|value| retry_after(value.to_str().ok()?, now));
         AttemptFailure { passes, retry_after, ..self.permanent_failure(kind, message) }
     }
@@ -160,12 +140,6 @@ impl FailureReporter {
     }
 }
 
-/// True if the system closed the connection, as it does within a minute when the network is lost. False for haft's own
-/// timeout.
-fn is_system_timeout(error: &(dyn Error + 'static)) -> bool {
-    std::iter::successors(Some(error), |&error| error.source()).any(|error| error.is::<io::Error>())
-}
-
 /// The error in a provider's response.
 struct ProviderErrorBody {
     /// The error codes: `type` and `code`, in lower case.
@@ -176,7 +150,7 @@ struct ProviderErrorBody {
 }
 
 impl ProviderErrorBody {
-    fn read(response: &ProviderResponseError) -> Self {
+    fn read(response: &ErrorResponse) -> Self {
         let body: Value = serde_json::from_str(&response.body).unwrap_or_default();
         let nested = body.pointer("/response/error").or_else(|| body.get("error"));
         let error = nested.filter(|error| error.is_object()).unwrap_or(&body);
@@ -190,7 +164,7 @@ impl ProviderErrorBody {
             codes.push("api_key_invalid".to_owned());
         }
         let message = field("message").or_else(|| nested.and_then(Value::as_str));
-        let message = quote(message.unwrap_or(&response.body));
+        let message = quote_text(message.unwrap_or(&response.body));
         // Anthropic reports an invalid request and gives the actual reason only in the message.
         if message.to_lowercase().contains("credit balance is too low") {
             codes.push("insufficient_quota".to_owned());
@@ -277,7 +251,7 @@ fn classify_status(status: Option<u16>, codes: &[String]) -> (Kind, bool) {
 }
 
 /// Quotes a provider's message on one line, truncated to a readable length.
-fn quote(text: &str) -> String {
+fn quote_text(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(QUOTE) {
         Some((cut, _)) => format!("{}…", line.get(..cut).unwrap_or_default()),
@@ -366,18 +340,8 @@ mod tests {
     }
 
     #[test]
-    fn system_timeout_is_not_a_read_timeout() {
-        #[derive(Debug, thiserror::Error)]
-        #[error("the request failed")]
-        struct Request(#[source] io::Error);
-
-        assert!(!is_system_timeout(&std::fmt::Error));
-        assert!(is_system_timeout(&Request(io::ErrorKind::TimedOut.into())));
-    }
-
-    #[test]
     fn a_quote_is_one_short_line() {
-        assert_eq!(quote("a\n  b\tc"), "a b c");
-        assert_eq!(quote(&"ä".repeat(700)).chars().count(), QUOTE + 1);
+        assert_eq!(quote_text("a\n  b\tc"), "a b c");
+        assert_eq!(quote_text(&"ä".repeat(700)).chars().count(), QUOTE + 1);
     }
 }

@@ -1,82 +1,109 @@
-//! Converts haft's request to the wire library's types.
+//! Prepares a request: applies the settings of the model, and encodes it.
 
-use std::collections::BTreeSet;
-use std::ops::RangeInclusive;
+use std::borrow::Cow;
+use std::sync::PoisonError;
 
 use haft_core::model::{ModelError, ModelErrorKind, ModelFacts, ModelRequest, RequestOptions, ThinkingLevel};
-use haft_core::tool::ToolSpec;
-use haft_protocol::message::Message as HaftMessage;
-use rig_core::catalog::Sampling;
-use rig_core::completion::{CompletionRequest, Effort, OnUnsupported, Reasoning, ToolDefinition};
-use rig_core::message::{Message, ToolChoice, ToolName};
-use serde_json::{Value, json};
+use haft_protocol::content::ContentBlock;
+use haft_protocol::message::{Message, ToolMessage};
 
-use super::endpoint::{ApiEndpoint, is_unknown};
-use super::{HttpSetup, history};
-use crate::catalog;
+use super::HttpSetup;
+use super::answer_stream::EncodedRequest;
+use crate::catalog::{self, ModelSpec, SamplingRule};
+use crate::config::ApiDialect;
+use crate::wire::{ChatServer, ModelQuirks, RequestBody, ThinkingOption, WireRequest};
 
-/// Builds the request.
+/// Encodes a request.
 ///
 /// # Errors
-/// If there is nothing to send, or a tool's schema cannot be read.
-pub(super) fn build(setup: &HttpSetup, request: &ModelRequest) -> Result<CompletionRequest, ModelError> {
-    let messages = history::convert_history(&request.messages, &setup.origin());
-    let Some(last) = messages.last().cloned() else {
-        return Err(ModelError::new(
-            ModelErrorKind::Rejected,
-            "there is no message to answer; say something",
-        ));
-    };
-    let mut built = CompletionRequest::new(last);
-    built.chat_history = messages;
-    if !request.system.trim().is_empty() {
-        built.chat_history.insert(0, Message::system(&request.system));
-    }
-    built.tools = request.tools.iter().map(|spec| tool(spec)).collect::<Result<_, _>>()?;
+/// If there is nothing to send.
+pub(super) fn encode(setup: &HttpSetup, request: &ModelRequest) -> Result<EncodedRequest, ModelError> {
     let most = longest_answer(setup, &request.options);
-    built.max_tokens = most;
-    // An unsupported option, or an unknown stop reason of a server, must not fail the whole request.
-    built.options.on_unsupported = Some(OnUnsupported::Ignore);
-    built.options.reasoning = reasoning_options(setup, request.thinking, most);
-    built.temperature =
-        request.options.temperature.filter(|_| takes_temperature(setup, built.options.reasoning.as_ref()));
-    match setup.endpoint {
-        ApiEndpoint::Messages(_) => {
-            built.max_tokens = Some(most.unwrap_or_else(|| claude_output(setup)));
-            if built.tools.is_empty() {
-                define_called_tools(&mut built, &request.messages)?;
-            }
-        }
-        ApiEndpoint::Chat(_) => {
-            built.accept_unknown_finish_reasons = true;
-            built.additional_params = custom_effort_param(setup, request.thinking);
-        }
-        ApiEndpoint::Gemini(_) => built.accept_unknown_finish_reasons = true,
-        ApiEndpoint::Ollama(_) => {
-            built.accept_unknown_finish_reasons = true;
-            // Ollama truncates the conversation at its own window, which is much smaller than that of most models.
-            built.additional_params =
-                setup.own_facts.window.map(|window| json!({"options": {"num_ctx": window}}));
-        }
-        // haft stores the conversation; the provider must not.
-        ApiEndpoint::Responses(_) => built.additional_params = Some(json!({"store": false})),
-    }
-    Ok(built)
+    let thinking = thinking_option(setup, request.thinking, most);
+    let messages = readable_messages(setup, &request.messages);
+    let wire = WireRequest {
+        model: &setup.model,
+        system: &request.system,
+        messages: &messages,
+        tools: &request.tools,
+        max_tokens: most.or_else(|| claude_output(setup)),
+        temperature: request.options.temperature.filter(|_| takes_temperature(setup, thinking)),
+        thinking: thinking.filter(|_| accepts_thinking(setup)),
+        window: setup.own_facts.window,
+        quirks: model_quirks(setup),
+    };
+    let format = &*setup.endpoint.format;
+    let mut turns = setup.turns.lock().unwrap_or_else(PoisonError::into_inner);
+    let body = RequestBody::write(format, &wire, &setup.origin(), &mut turns);
+    let nothing = "there is no message to answer; say something";
+    let body = body.ok_or_else(|| ModelError::new(ModelErrorKind::Rejected, nothing))?;
+    Ok(EncodedRequest { url: setup.endpoint.request_url(), headers: format.headers(&wire), body })
 }
 
-/// The limit of an Anthropic answer if neither the user nor the catalog sets one; every Claude model accepts it.
-const UNKNOWN_CLAUDE_OUTPUT: u64 = 8_192;
+/// Returns the messages, with texts in place of images for a model that does not read images and rejects them.
+fn readable_messages<'a>(setup: &HttpSetup, messages: &'a [Message]) -> Cow<'a, [Message]> {
+    let is_image = |block: &ContentBlock| matches!(block, ContentBlock::Image(_));
+    let has_image = messages.iter().filter_map(message_content).any(|content| content.iter().any(is_image));
+    let known = || setup.own_facts.images.or(option_spec(setup).map(|spec| spec.images));
+    if !has_image || known() != Some(false) {
+        return messages.into();
+    }
+    let mut messages = messages.to_vec();
+    for message in &mut messages {
+        if let Message::User { content, .. } | Message::Tool(ToolMessage { content, .. }) = message {
+            for image in content.iter_mut().filter(|block| is_image(block)) {
+                *image = ContentBlock::text("(an image that this model cannot read)");
+            }
+        }
+    }
+    messages.into()
+}
+
+fn message_content(message: &Message) -> Option<&[ContentBlock]> {
+    match message {
+        Message::User { content, .. } | Message::Tool(ToolMessage { content, .. }) => Some(content),
+        Message::Assistant(_) => None,
+    }
+}
+
+/// Returns the catalog's entry for the options of requests. Many servers offer OpenAI's models under the same names.
+fn option_spec(setup: &HttpSetup) -> Option<Cow<'_, ModelSpec>> {
+    let of_openai = || {
+        let name = setup.model.rsplit('/').next().unwrap_or(&setup.model);
+        let spec = || catalog::find_spec("openai", name).map(Cow::Owned);
+        (setup.dialect == ApiDialect::OpenAiResponses).then(spec).flatten()
+    };
+    setup.catalog_spec().map(Cow::Borrowed).or_else(of_openai)
+}
+
+fn model_quirks(setup: &HttpSetup) -> ModelQuirks {
+    let own_levels = setup.own_facts.thinking.as_ref();
+    let none_wanted =
+        own_levels.is_some_and(|levels| levels.iter().all(|level| *level <= ThinkingLevel::Off));
+    let Some(spec) = option_spec(setup) else {
+        return ModelQuirks { never_thinks: none_wanted, ..ModelQuirks::default() };
+    };
+    ModelQuirks {
+        never_thinks: none_wanted || spec.thinking.is_none(),
+        effort_without_adaptive: !spec.notes.adaptive_thinking,
+        thinking_off: spec.notes.thinking_off.clone(),
+        binds_thinking: spec.notes.binds_thinking && setup.provider == "anthropic",
+    }
+}
 
 /// Returns the maximum length of a Claude answer, which Anthropic requires in requests, also through other providers.
-fn claude_output(setup: &HttpSetup) -> u64 {
+fn claude_output(setup: &HttpSetup) -> Option<u64> {
+    if setup.dialect != ApiDialect::AnthropicMessages {
+        return None;
+    }
     let known = || catalog::model_facts("anthropic", &setup.model).max_output;
-    setup.own_facts.max_output.or_else(known).unwrap_or(UNKNOWN_CLAUDE_OUTPUT)
+    setup.own_facts.max_output.or_else(known)
 }
 
 /// Returns the maximum length of the answer, if it is limited: the request's limit, or else the user's limit, at most
 /// the model's limit.
 fn longest_answer(setup: &HttpSetup, options: &RequestOptions) -> Option<u64> {
-    let wanted = options.max_tokens.map(|wanted| match setup.facts().max_output {
+    let wanted = options.max_tokens.map(|wanted| match setup.known_facts().max_output {
         Some(known) => wanted.min(known),
         None => wanted,
     });
@@ -84,40 +111,18 @@ fn longest_answer(setup: &HttpSetup, options: &RequestOptions) -> Option<u64> {
 }
 
 /// True if the model accepts a temperature. Many models do not accept one while they think, and some never do.
-fn takes_temperature(setup: &HttpSetup, reasoning: Option<&Reasoning>) -> bool {
-    let spec = setup.spec();
-    let thinks = match reasoning {
-        Some(Reasoning::Off) => false,
-        Some(_) => true,
-        None => spec.is_some_and(|spec| spec.reasoning.default.is_some()),
+fn takes_temperature(setup: &HttpSetup, thinking: Option<ThinkingOption>) -> bool {
+    let spec = option_spec(setup);
+    let notes = spec.as_ref().map(|spec| &spec.notes);
+    let thinks = match thinking {
+        Some(ThinkingOption::Off) => false,
+        Some(ThinkingOption::Effort(_) | ThinkingOption::Budget(_)) => true,
+        None => notes.is_some_and(|notes| notes.default_effort.is_some()),
     };
-    let sampling = spec.and_then(|spec| spec.sampling);
+    let sampling = notes.and_then(|notes| notes.sampling);
     let only_unthinking =
-        sampling == Some(Sampling::ReasoningOff) || matches!(setup.endpoint, ApiEndpoint::Messages(_));
-    sampling != Some(Sampling::Never) && !(thinks && only_unthinking)
-}
-
-/// Defines every tool that was called, because Anthropic requires definitions even if no tool can be called any more.
-fn define_called_tools(built: &mut CompletionRequest, messages: &[HaftMessage]) -> Result<(), ModelError> {
-    let calls = messages.iter().flat_map(|message| match message {
-        HaftMessage::Assistant(said) => said.tool_calls().map(|call| call.name.as_str()).collect(),
-        HaftMessage::User { .. } | HaftMessage::Tool(_) => Vec::new(),
-    });
-    let called: BTreeSet<&str> = calls.filter(|name| !name.is_empty()).collect();
-    let defined = |name| tool(&ToolSpec::new(name, "Cannot be called any more."));
-    built.tools = called.into_iter().map(defined).collect::<Result<_, _>>()?;
-    built.tool_choice = (!built.tools.is_empty()).then_some(ToolChoice::None);
-    Ok(())
-}
-
-fn tool(spec: &ToolSpec) -> Result<ToolDefinition, ModelError> {
-    let broken = |what: &str| {
-        let message = format!("the tool {:?} cannot be offered to a model: {what}", spec.name);
-        ModelError::new(ModelErrorKind::Rejected, message)
-    };
-    let schema: Value = spec.schema.read().map_err(|_| broken("its schema is not JSON"))?;
-    let name = ToolName::new(&spec.name).map_err(|_| broken("its name is empty"))?;
-    Ok(ToolDefinition::new(name, &spec.description, schema))
+        sampling == Some(SamplingRule::ReasoningOff) || setup.dialect == ApiDialect::AnthropicMessages;
+    sampling != Some(SamplingRule::Never) && !(thinks && only_unthinking)
 }
 
 /// Thinking budgets in tokens per level, for models with budgets instead of levels.
@@ -129,79 +134,73 @@ const BUDGETS: [(ThinkingLevel, u32); 5] = [
     (ThinkingLevel::XHigh, 49_152),
 ];
 
-/// Returns the thinking options: the supported level nearest to the wanted one; `None` for the model's default or a
-/// model that cannot think.
-fn reasoning_options(setup: &HttpSetup, wanted: ThinkingLevel, most: Option<u64>) -> Option<Reasoning> {
+/// Returns the thinking option: the supported level nearest to the wanted one; `None` for the model's default, for a
+/// model that cannot think, and for one that cannot stop thinking.
+fn thinking_option(setup: &HttpSetup, wanted: ThinkingLevel, most: Option<u64>) -> Option<ThinkingOption> {
     if wanted == ThinkingLevel::Default {
         return None;
     }
     let facts =
-        setup.facts().or(ModelFacts { thinking: dialect_levels(&setup.endpoint), ..ModelFacts::default() });
+        setup.known_facts().or(ModelFacts { thinking: dialect_levels(setup), ..ModelFacts::default() });
     if facts.thinking.as_ref().is_some_and(|levels| levels.iter().all(|level| *level <= ThinkingLevel::Off)) {
         return None;
     }
     let level = facts.clamp_thinking(wanted);
+    let spec = option_spec(setup);
     if level == ThinkingLevel::Off {
-        return Some(Reasoning::Off);
+        let never = spec.is_some_and(|spec| !spec.can_disable_thinking());
+        return (!never).then_some(ThinkingOption::Off);
     }
-    let taken = setup.spec().map(|spec| &spec.reasoning);
-    match taken.filter(|taken| taken.levels.is_empty()).and_then(|taken| taken.budget.as_ref()) {
+    let support = spec.as_ref().and_then(|spec| spec.thinking.as_ref());
+    match support.and_then(|support| support.budget.filter(|_| support.counts_tokens())) {
         Some(range) => thinking_budget(most, range, level),
-        None => effort_for_level(taken.map(|taken| taken.levels.as_slice()), level).map(Reasoning::from),
+        None => {
+            // A model that is not in the catalog gets the level's own name.
+            let effort = support.and_then(|support| support.effort_name(level));
+            effort.or_else(|| Some(level.name())).map(ThinkingOption::Effort)
+        }
     }
 }
 
-/// Returns the levels that the API supports for every model.
-fn dialect_levels(endpoint: &ApiEndpoint) -> Option<Vec<ThinkingLevel>> {
-    match endpoint {
-        ApiEndpoint::Ollama(_) => {
+/// True if the server may accept thinking options. An unknown server of Chat Completions gets them only for a model
+/// with levels that the user configured.
+fn accepts_thinking(setup: &HttpSetup) -> bool {
+    setup.dialect != ApiDialect::OpenAiChat
+        || ChatServer::find(&setup.provider).is_some()
+        || setup.own_facts.thinking.as_ref().is_some_and(|levels| levels.len() >= 2)
+}
+
+/// Returns the levels of a model without a catalog entry of its provider: those of the API, or of OpenAI's model.
+fn dialect_levels(setup: &HttpSetup) -> Option<Vec<ThinkingLevel>> {
+    match setup.dialect {
+        ApiDialect::Ollama => {
             Some(vec![ThinkingLevel::Off, ThinkingLevel::Low, ThinkingLevel::Medium, ThinkingLevel::High])
         }
-        ApiEndpoint::Messages(_)
-        | ApiEndpoint::Chat(_)
-        | ApiEndpoint::Responses(_)
-        | ApiEndpoint::Gemini(_) => None,
+        ApiDialect::AnthropicMessages
+        | ApiDialect::OpenAiChat
+        | ApiDialect::OpenAiResponses
+        | ApiDialect::Gemini => option_spec(setup).and_then(|spec| spec.thinking_levels()),
     }
-}
-
-/// Returns the level for a server that is not in the catalog, with OpenAI's names; `None` unless the user configured
-/// levels for the model.
-fn custom_effort_param(setup: &HttpSetup, wanted: ThinkingLevel) -> Option<Value> {
-    let levels = setup.own_facts.thinking.as_ref().filter(|_| is_unknown(&setup.provider))?;
-    let level = if wanted == ThinkingLevel::Default || levels.len() < 2 {
-        return None;
-    } else {
-        wanted.clamp_to(levels)
-    };
-    let name = if level == ThinkingLevel::Off { "none" } else { level.name() };
-    Some(json!({ "reasoning_effort": name }))
-}
-
-/// Returns the level by its name in the catalog, or the level's own name if the catalog has none.
-fn effort_for_level(taken: Option<&[Effort]>, level: ThinkingLevel) -> Option<Effort> {
-    const ALL: [Effort; 5] = [Effort::Minimal, Effort::Low, Effort::Medium, Effort::High, Effort::XHigh];
-    let known = taken.and_then(|taken| catalog::to_effort(taken, level));
-    known.or_else(|| catalog::to_effort(&ALL, level))
 }
 
 /// Returns the thinking budget; `None` if the answer has no room for the model's minimum budget, because the provider
 /// would reject a smaller one.
 fn thinking_budget(
     max_output_tokens: Option<u64>,
-    range: &RangeInclusive<u32>,
+    (least, most): (u32, u32),
     level: ThinkingLevel,
-) -> Option<Reasoning> {
-    let (_, tokens) = BUDGETS.iter().find(|(other, _)| *other == level)?;
+) -> Option<ThinkingOption> {
+    let (_, tokens) = BUDGETS.iter().find(|(listed, _)| *listed == level)?;
     // Half of the output is reserved for the answer.
     let room = max_output_tokens.map_or(u32::MAX, |most| u32::try_from(most / 2).unwrap_or(u32::MAX));
-    let tokens = (*tokens).clamp(*range.start(), *range.end()).min(room);
-    range.contains(&tokens).then_some(Reasoning::Budget { tokens })
+    let tokens = (*tokens).clamp(least, most.max(least)).min(room);
+    (least..=most).contains(&tokens).then_some(ThinkingOption::Budget(tokens))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{ApiDialect, ModelConfig};
+    use crate::config::ModelConfig;
     use crate::http::HttpModel;
 
     #[track_caller]
@@ -211,8 +210,8 @@ mod tests {
             ..ModelConfig::new(ApiDialect::AnthropicMessages, provider, model)
         };
         let model = HttpModel::new(config).unwrap();
-        let expect = expect.map(|tokens| Reasoning::Budget { tokens });
-        assert_eq!(reasoning_options(&model.setup, ThinkingLevel::Low, Some(max_output_tokens)), expect);
+        let expect = expect.map(ThinkingOption::Budget);
+        assert_eq!(thinking_option(&model.setup, ThinkingLevel::Low, Some(max_output_tokens)), expect);
     }
 
     #[test]

@@ -6,22 +6,20 @@ use std::time::{Duration, SystemTime};
 
 use futures::{StreamExt, stream};
 use haft_core::model::{ModelError, ModelErrorKind, ModelEvent, ModelStream};
-use rig_core::completion::CompletionRequest;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::HttpSetup;
-use super::call_ids::CallIds;
+use super::answer_stream::{AnswerStream, EncodedRequest};
 use super::failure::AttemptFailure;
-use super::response_stream::{AttemptError, ResponseStream};
-use super::transport::HttpTransport;
 use crate::retry::{MAX_ATTEMPTS, delay};
+use crate::wire::AnswerError;
 
 /// The state of a request between two events.
 pub(super) struct RequestDriver {
     cancel: CancellationToken,
     setup: Arc<HttpSetup>,
-    request: CompletionRequest,
+    request: EncodedRequest,
     /// The number of the current attempt, counted from 1.
     attempt: u32,
     /// The end of the time for all attempts; set when the first one starts.
@@ -36,14 +34,14 @@ enum AttemptPhase {
     Waiting(Pin<Box<tokio::time::Sleep>>),
     /// An attempt is active; `begun` after the first piece of the answer, when it cannot be repeated.
     Asking {
-        answer: Box<ResponseStream>,
+        answer: Box<AnswerStream>,
         begun: bool,
     },
     Over,
 }
 
 impl RequestDriver {
-    pub(super) fn new(cancel: CancellationToken, setup: Arc<HttpSetup>, request: CompletionRequest) -> Self {
+    pub(super) fn new(cancel: CancellationToken, setup: Arc<HttpSetup>, request: EncodedRequest) -> Self {
         Self { cancel, setup, request, attempt: 1, deadline: None, phase: AttemptPhase::Ready }
     }
 
@@ -73,11 +71,11 @@ impl RequestDriver {
                 self.phase = AttemptPhase::Over;
                 Some(Err(self.final_error(self.setup.reporter.late_answer(limit))))
             }
-            item = self.advance() => item,
+            item = self.next_event() => item,
         }
     }
 
-    async fn advance(&mut self) -> Option<Result<ModelEvent, ModelError>> {
+    async fn next_event(&mut self) -> Option<Result<ModelEvent, ModelError>> {
         loop {
             match &mut self.phase {
                 AttemptPhase::Over => return None,
@@ -86,9 +84,8 @@ impl RequestDriver {
                     self.phase = AttemptPhase::Ready;
                 }
                 AttemptPhase::Ready => {
-                    if let Err(failed) = self.start_attempt() {
-                        return Some(self.handle_failure(&failed, false));
-                    }
+                    let answer = AnswerStream::new(self.setup.clone(), self.request.clone());
+                    self.phase = AttemptPhase::Asking { answer: Box::new(answer), begun: false };
                 }
                 AttemptPhase::Asking { answer, begun } => {
                     let begun_before = *begun;
@@ -108,23 +105,13 @@ impl RequestDriver {
         }
     }
 
-    fn start_attempt(&mut self) -> Result<(), AttemptError> {
-        let call_ids = Arc::new(CallIds::default());
-        let transport = HttpTransport { client: self.setup.client.clone(), call_ids: call_ids.clone() };
-        let stream =
-            self.setup.endpoint.stream(transport, self.request.clone()).map_err(AttemptError::Failed)?;
-        let answer = Box::new(ResponseStream::new(stream, call_ids, self.setup.clone()));
-        self.phase = AttemptPhase::Asking { answer, begun: false };
-        Ok(())
-    }
-
-    fn handle_failure(&mut self, unanswered: &AttemptError, begun: bool) -> Result<ModelEvent, ModelError> {
-        let failure = self.setup.reporter.to_failure(unanswered, begun, SystemTime::now());
+    fn handle_failure(&mut self, error: &AnswerError, begun: bool) -> Result<ModelEvent, ModelError> {
+        let failure = self.setup.reporter.to_failure(error, begun, SystemTime::now());
         if begun || !failure.passes || self.attempt >= MAX_ATTEMPTS {
             self.phase = AttemptPhase::Over;
             return Err(self.final_error(failure));
         }
-        let delay = delay(self.attempt, jitter(), failure.retry_after, &self.setup.timeouts);
+        let delay = delay(self.attempt, random_jitter(), failure.retry_after, &self.setup.timeouts);
         self.attempt += 1;
         self.phase = AttemptPhase::Waiting(Box::pin(tokio::time::sleep(delay)));
         tracing::info!(attempt = self.attempt, ?delay, reason = %failure.error, "model request failed; retrying");
@@ -143,7 +130,7 @@ impl RequestDriver {
 }
 
 /// Returns a number from 0 to 1 that differs between processes; its quality does not matter.
-fn jitter() -> f64 {
+fn random_jitter() -> f64 {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
     f64::from(now.subsec_nanos() % 1_000_000) / 1_000_000.0
 }

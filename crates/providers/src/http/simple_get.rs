@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use reqwest::Url;
 
-use super::client::{HttpClient, read_body, root_cause};
+use super::client::{HttpClient, read_body};
 use super::endpoint;
 use crate::config::ModelConfig;
-use crate::timeouts::Timeouts;
+use crate::timeouts::HttpTimeouts;
+use crate::wire::root_cause;
 
 /// The answer to a request.
 #[derive(Debug)]
@@ -29,7 +30,7 @@ pub(crate) struct RequestLimits {
 /// The reason why there was no answer, without secrets.
 pub(crate) async fn send_get(
     config: &ModelConfig,
-    timeouts: &Timeouts,
+    timeouts: &HttpTimeouts,
     bounds: RequestLimits,
     address: impl FnOnce(&Url) -> String,
 ) -> Result<PlainResponse, String> {
@@ -37,7 +38,7 @@ pub(crate) async fn send_get(
     let client = HttpClient::new(config, &base_url, timeouts).map_err(|error| error.to_string())?;
     let url: Url = address(&base_url).parse().map_err(|_| "the address is not a valid URL".to_owned())?;
     let mut request = client.get()?.get(url).timeout(bounds.wait).header("anthropic-version", "2023-06-01");
-    for (name, value) in client.headers() {
+    for (name, value) in client.default_headers() {
         request = request.header(name, value.clone());
     }
     let response = request.send().await.map_err(|error| root_cause(&error.without_url()))?;

@@ -10,7 +10,7 @@ use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{AssistantBlock, Message, TokenUsage};
 use tokio_util::sync::CancellationToken;
 
-use super::script::{MessageRole, Script, ScriptCall, ScriptStep, StepCondition};
+use super::script::{MessageRole, ModelScript, ScriptCall, ScriptStep, StepCondition};
 
 type ReplayItem = Result<ModelEvent, ModelError>;
 
@@ -28,7 +28,7 @@ impl ScriptPlayer {
     /// Returns the answer to these messages, from the first unused step that matches, and the pause before each item.
     pub(super) fn answer(
         &mut self,
-        script: &Script,
+        script: &ModelScript,
         messages: &[Message],
     ) -> Result<(Vec<ReplayItem>, Duration), ModelError> {
         let free = script.steps.iter().zip(&mut self.used);

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use super::ScriptError;
 
 #[derive(Debug)]
-pub(super) struct Script {
+pub(super) struct ModelScript {
     pub(super) model: String,
     pub(super) context_window: Option<u64>,
     pub(super) steps: Vec<ScriptStep>,
@@ -162,7 +162,7 @@ fn describe_mistake(error: &serde_json::Error) -> String {
     }
 }
 
-impl Script {
+impl ModelScript {
     pub(super) fn parse(text: &str) -> Result<Self, ScriptError> {
         let file: ScriptFile<&RawValue> = serde_json::from_str(text)
             .map_err(|error| ScriptError::Script { reason: describe_mistake(&error) })?;

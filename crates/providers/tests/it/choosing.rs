@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use haft_providers::{
-    ApiDialect, ChoiceReason, ChooseError, ChosenModel, EnvironmentProbe, ModelChoice, ModelConfig,
-    ModelPreference, ModelsFile, SystemProbe, Timeouts, choose_model, local_servers, model_catalog,
+    ApiDialect, ChoiceReason, ChooseError, ChosenModel, EnvironmentProbe, HttpTimeouts, ModelChoice,
+    ModelConfig, ModelPreference, ModelsFile, SystemProbe, choose_model, local_servers, model_catalog,
     split_provider,
 };
 use haft_test_support::model_server::{ModelServer, WireFormat};
@@ -368,7 +368,7 @@ fn endless() -> (String, std::thread::JoinHandle<usize>) {
 #[tokio::test]
 async fn ignores_endless_list() {
     let (address, listing) = endless();
-    let timeouts = Timeouts { probe_models: Duration::from_secs(60), ..Timeouts::default() };
+    let timeouts = HttpTimeouts { probe_models: Duration::from_secs(60), ..HttpTimeouts::default() };
     let server = ModelConfig { base_url: Some(address), ..ModelConfig::new(ApiDialect::OpenAiChat, "x", "") };
     assert_eq!(SystemProbe::with_timeouts(timeouts).list_models(&server).await, Vec::<String>::new());
     let sent = tokio::task::spawn_blocking(|| listing.join().unwrap()).await.unwrap();

@@ -180,6 +180,46 @@ async fn omits_unsupported_reasoning() {
     }
 }
 
+/// Sends a thinking level to a server that haft does not know.
+async fn reasoned_by_gateway(model: &str, thinking: ThinkingLevel) -> Value {
+    let server = ModelServer::start(WireFormat::OpenAiResponses, vec![Scenario::text("hi")]).await;
+    let mut config = config(&server, WireFormat::OpenAiResponses, model);
+    config.provider = "gateway".into();
+    config.facts.max_output = Some(9_000);
+    let model = HttpModel::with_timeouts(config, impatient()).unwrap();
+    let request = ModelRequest { thinking, ..request(vec![user("hi")]) };
+    gather(model.stream(CancellationToken::new(), request).await.unwrap()).await.1.unwrap();
+    sent(&server).body
+}
+
+#[tokio::test]
+async fn openai_models_have_their_options_on_every_server() {
+    let encrypted = json!(["reasoning.encrypted_content"]);
+    for (model, wanted, effort, include) in [
+        ("openai/gpt-5", ThinkingLevel::XHigh, json!({"effort": "high"}), &encrypted),
+        ("gpt-5.6", ThinkingLevel::Off, json!({"effort": "none"}), &encrypted),
+        ("gpt-4.1", ThinkingLevel::High, Value::Null, &Value::Null),
+        ("unknown", ThinkingLevel::High, json!({"effort": "high"}), &encrypted),
+    ] {
+        let body = reasoned_by_gateway(model, wanted).await;
+        assert_eq!((&body["reasoning"], &body["include"]), (&effort, include), "{model}");
+        assert_eq!(body.get("max_output_tokens"), None, "{model}");
+    }
+}
+
+#[tokio::test]
+async fn models_that_read_no_images_get_texts() {
+    let server = ModelServer::start(WireFormat::OpenAiResponses, vec![Scenario::text("hi")]).await;
+    let model = HttpModel::new(config(&server, WireFormat::OpenAiResponses, "o3-mini")).unwrap();
+    let image = ContentBlock::Image(Image { mime_type: "image/png".into(), data: "AAAA".into() });
+    let content = vec![ContentBlock::text("look"), image];
+    gather(start(&model, vec![Message::User { content, time: time() }]).await).await.1.unwrap();
+    let body = sent(&server).body;
+    let texts = strings(&body);
+    assert!(texts.contains(&"look") && texts.contains(&"(an image that this model cannot read)"), "{body}");
+    assert!(!body.to_string().contains("AAAA"), "{body}");
+}
+
 #[tokio::test]
 async fn does_not_send_empty_request() {
     each(Vec::new(), async |wire, server, model| {

@@ -12,7 +12,7 @@ use haft_protocol::RawJson;
 use haft_protocol::content::ContentBlock;
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{AssistantMessage, Message, Rfc3339Time, ToolMessage};
-use haft_providers::{ApiDialect, HttpModel, ModelConfig, Timeouts};
+use haft_providers::{ApiDialect, HttpModel, HttpTimeouts, ModelConfig};
 use haft_test_support::model_server::{ModelServer, Scenario, WireFormat};
 use tokio_util::sync::CancellationToken;
 
@@ -26,8 +26,8 @@ pub(crate) const DIALECTS: [(WireFormat, &str); 3] = [
 ];
 
 /// Returns timeouts without delays between attempts, so that no test depends on the clock.
-pub(crate) fn impatient() -> Timeouts {
-    Timeouts { backoff_first: Duration::ZERO, ..Timeouts::default() }
+pub(crate) fn impatient() -> HttpTimeouts {
+    HttpTimeouts { backoff_first: Duration::ZERO, ..HttpTimeouts::default() }
 }
 
 /// The dialects that send complete calls, with a model for each.

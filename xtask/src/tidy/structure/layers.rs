@@ -103,8 +103,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "providers",
         &[
-            "timeouts", "limits", "config", "redact", "retry", "presets", "catalog", "models", "http",
-            "scripted", "fallback", "choose",
+            "timeouts", "limits", "config", "redact", "retry", "presets", "catalog", "models", "wire",
+            "http", "scripted", "fallback", "choose",
         ],
     ),
     (

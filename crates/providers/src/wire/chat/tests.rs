@@ -1,0 +1,17 @@
+//! Tests of the format: requests of a conversation with every construct, and answers event by event.
+
+mod answers;
+mod requests;
+
+use std::sync::LazyLock;
+
+use super::{CatalogEntry, ChatCompletions};
+
+/// Returns the format for a model that the catalog does not know.
+fn format(provider: &str, model: &str) -> ChatCompletions {
+    format_of(provider, model, CatalogEntry::default())
+}
+
+fn format_of(provider: &str, model: &str, entry: CatalogEntry) -> ChatCompletions {
+    ChatCompletions::new(provider, "localhost", model, LazyLock::new(Box::new(move || entry)))
+}
