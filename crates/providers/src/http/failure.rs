@@ -31,6 +31,9 @@ pub(super) struct AttemptFailure {
 /// The maximum length of a quotation from a provider.
 const QUOTE: usize = 600;
 
+/// The maximum length of an error code. Real codes have at most 40 characters.
+const CODE: usize = 80;
+
 impl FailureReporter {
     /// Converts a failed attempt. `begun`: a piece of the answer has arrived.
     pub(super) fn to_failure(&self, error: &AnswerError, begun: bool, now: SystemTime) -> AttemptFailure {
@@ -156,8 +159,8 @@ impl ProviderErrorBody {
         let error = nested.filter(|error| error.is_object()).unwrap_or(&body);
         let field = |name: &str| error.get(name).and_then(Value::as_str);
         let given = [response.code.as_deref(), field("code"), field("type"), field("status")];
-        let mut codes: Vec<String> =
-            given.into_iter().flatten().filter(|code| *code != "error").map(str::to_lowercase).collect();
+        let given = given.into_iter().flatten().filter(|code| *code != "error");
+        let mut codes: Vec<String> = given.map(|code| quote_start(code, CODE).to_lowercase()).collect();
         codes.dedup();
         // Gemini reports an invalid argument and gives the actual reason only in the details.
         if response.body.contains("API_KEY_INVALID") {
@@ -252,8 +255,13 @@ fn classify_status(status: Option<u16>, codes: &[String]) -> (Kind, bool) {
 
 /// Quotes a provider's message on one line, truncated to a readable length.
 fn quote_text(text: &str) -> String {
+    quote_start(text, QUOTE)
+}
+
+/// Quotes at most `most` characters on one line.
+fn quote_start(text: &str, most: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(QUOTE) {
+    match line.char_indices().nth(most) {
         Some((cut, _)) => format!("{}…", line.get(..cut).unwrap_or_default()),
         None => line,
     }
@@ -343,5 +351,8 @@ mod tests {
     fn a_quote_is_one_short_line() {
         assert_eq!(quote_text("a\n  b\tc"), "a b c");
         assert_eq!(quote_text(&"ä".repeat(700)).chars().count(), QUOTE + 1);
+        let body = format!(r#"{{"error": {{"type": "{}", "message": "bad"}}}}"#, "ä".repeat(700));
+        let error = ProviderErrorBody::read(&ErrorResponse { body, ..ErrorResponse::default() });
+        assert_eq!(error.codes[0].chars().count(), CODE + 1);
     }
 }
