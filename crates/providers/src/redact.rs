@@ -117,16 +117,26 @@ impl KeyRedactor {
     }
 
     /// Returns the text without keys, as [`ModelError`](haft_core::model::ModelError) messages are; `None` if the text
-    /// has no key.
+    /// has no key. White space separates words and is kept: the numbers of a list are no key.
     pub fn redact(&self, text: &str) -> Option<String> {
+        if self.parts.is_empty() || !text.split(char::is_whitespace).any(|word| self.has_key(word)) {
+            return None;
+        }
+        let words = text.split_inclusive(char::is_whitespace).map(|word| {
+            let (word, space) = word.split_at(word.trim_end().len());
+            let word = if self.has_key(word) { self.redactor.apply(word) } else { word.to_owned() };
+            word + space
+        });
+        Some(words.collect())
+    }
+
+    fn has_key(&self, word: &str) -> bool {
         let (mut part, mut length) = (0, 0);
-        let has_key = !self.parts.is_empty()
-            && folded_bytes(text).any(|(_, byte)| {
-                part = append_byte(part, &byte);
-                length += 1;
-                length >= PART && self.parts.contains(&part)
-            });
-        has_key.then(|| self.redactor.apply(text))
+        folded_bytes(word).any(|(_, byte)| {
+            part = append_byte(part, &byte);
+            length += 1;
+            length >= PART && self.parts.contains(&part)
+        })
     }
 }
 
@@ -295,6 +305,9 @@ mod tests {
         assert_eq!(redactor.redact("a part: b2C3d4E5"), Some("a part: [redacted]".into()));
         let encoded = STANDARD_NO_PAD.encode("user:sk-ant-api03-A1b2C3d4E5f6");
         assert!(redactor.redact(&encoded).is_some_and(|told| told.contains(REDACTED)));
+        let counted = KeyRedactor::new(&["sk-0123456789abcdef".into()]);
+        let numbers = (1..20).map(|number| format!("{number}\n")).collect::<String>();
+        assert_eq!(counted.redact(&numbers), None);
         for text in ["", "short", "keys begin with sk-ant-api03-", "\x1b[31mred\x1b[0m\r\n"] {
             assert_eq!(redactor.redact(text), None, "{text}");
         }

@@ -19,15 +19,16 @@ const MEMORY: usize = 64 * 1024 * 1024;
 
 pub(crate) const ROWS: &[FaultRow] = &[FaultRow {
     id: "M-01",
-    title: "a model server sends arguments with 20,000 nested brackets",
-    cases: &[FaultCase { play: |world| Box::pin(nested_brackets(world)), ..CASE }],
+    title: "a model server sends 1,100 tool calls in one answer",
+    cases: &[FaultCase { play: |world| Box::pin(too_many_calls(world)), ..CASE }],
     undefend: Some(|_| take_down(Defense::AnswerBudget)),
 }];
 
-async fn nested_brackets(world: &mut World) -> Result<()> {
-    world.mark("nested brackets")?;
-    let scenario = || Scenario::new().tool("call_1", "weather", &"[".repeat(20_000)).cut_every(0);
-    check(scenario, "the arguments of a tool are nested too deeply").await
+async fn too_many_calls(world: &mut World) -> Result<()> {
+    world.mark("too many calls")?;
+    let add_call = |scenario: Scenario, number| scenario.tool(&format!("call_{number}"), "weather", "{}");
+    let scenario = || (0..1_100).fold(Scenario::new(), add_call).cut_every(0);
+    check(scenario, "the answer has more than 1024 texts and tool calls").await
 }
 
 /// Checks that a request ends in this error for each dialect that streams arguments, with little memory.

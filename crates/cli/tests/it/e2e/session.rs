@@ -172,7 +172,7 @@ fn forks_session_open_in_other_process() {
     ran.expect(0);
     assert_eq!(ran.stdout, "From the fork.\n");
     // The results follow each other in one message of the dialect.
-    assert_eq!(prompts(&scene, 1), ["firstsecond"]);
+    assert_eq!(prompts(&scene, 1), ["first\nsecond"]);
     running.kill();
 }
 
