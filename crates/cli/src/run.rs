@@ -9,7 +9,6 @@ mod list;
 mod model;
 pub(crate) mod output;
 pub(crate) mod queue;
-mod redact;
 mod session;
 pub(crate) mod session_outputs;
 

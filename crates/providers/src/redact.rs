@@ -3,9 +3,13 @@
 use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 
+use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
+use haft_core::hooks::{AfterToolExecute, CancellationToken, FinishedCall, ResultDecision};
 use haft_core::sanitize::sanitize;
+use haft_core::tool::ToolOutput;
+use haft_protocol::content::ContentBlock;
 use secrecy::{ExposeSecret, SecretString};
 
 /// The secrets of one configuration.
@@ -137,6 +141,31 @@ impl KeyRedactor {
             length += 1;
             length >= PART && self.parts.contains(&part)
         })
+    }
+}
+
+/// Removes keys from the results of tools. As the first hook, it keeps them from other hooks, the session and the model.
+#[async_trait]
+impl AfterToolExecute for KeyRedactor {
+    async fn after_tool_execute(
+        &self,
+        _: &CancellationToken,
+        _: &FinishedCall,
+        mut output: ToolOutput,
+    ) -> ResultDecision {
+        for block in &mut output.content {
+            if let ContentBlock::Text { text } = block
+                && let Some(redacted) = self.redact(text)
+            {
+                *text = redacted;
+            }
+        }
+        output.details = output.details.filter(|details| self.redact(details.as_str()).is_none());
+        output.into()
+    }
+
+    fn name(&self) -> &'static str {
+        "the removal of keys"
     }
 }
 

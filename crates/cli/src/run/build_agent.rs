@@ -41,7 +41,6 @@ use crate::tool_sandbox::{ProtectedDirs, sandbox_fact, tool_environment};
 
 use super::guarded_tools::{check_guarded_tools, check_required_gates, warn_unknown_approvals};
 use super::model::{self, MachineWithKeys, ModelResolver};
-use super::redact::RedactKeys;
 use super::session_outputs::SessionOutputs;
 
 /// The parts of a run before anything starts.
@@ -280,7 +279,7 @@ pub(crate) async fn build_agent(parts: RunParts, ends: SessionOutputs) -> anyhow
         .await;
     let mut builder = Agent::builder(parts.model)
         .session(parts.session)
-        .after_tool_execute(RedactKeys(parts.keys))
+        .after_tool_execute(parts.keys)
         .hook_source(host.hook_source())
         .system_prompt(parts.system)
         .thinking(parts.thinking)

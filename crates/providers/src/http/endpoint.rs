@@ -1,6 +1,6 @@
 //! The endpoint of a server: its format and its address.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use reqwest::Url;
 
@@ -45,21 +45,16 @@ impl ApiEndpoint {
 }
 
 fn chat_format(config: &ModelConfig, base_url: &Url) -> ChatCompletions {
-    let (provider, model) = (config.provider.clone(), config.model.clone());
-    let own_images = config.facts.images;
-    let look_up = move || {
-        let spec = catalog::find_spec(&provider, &model);
-        CatalogEntry {
-            reads_images: own_images.or(spec.as_ref().map(|spec| spec.images)),
-            thinks: spec.as_ref().map(|spec| spec.thinking.is_some()),
-            tools_need_thinking_off: spec.is_some_and(|spec| {
-                let thinks = spec.notes.default_effort.is_some() && spec.can_disable_thinking();
-                thinks && spec.notes.chat_tools_need_thinking_off
-            }),
-        }
+    let spec = catalog::find_spec(&config.provider, &config.model);
+    let entry = CatalogEntry {
+        reads_images: config.facts.images.or(spec.as_ref().map(|spec| spec.images)),
+        thinks: spec.as_ref().map(|spec| spec.thinking.is_some()),
+        tools_need_thinking_off: spec.is_some_and(|spec| {
+            let thinks = spec.notes.default_effort.is_some() && spec.can_disable_thinking();
+            thinks && spec.notes.chat_tools_need_thinking_off
+        }),
     };
-    let host = base_url.host_str().unwrap_or_default();
-    ChatCompletions::new(&config.provider, host, &config.model, LazyLock::new(Box::new(look_up)))
+    ChatCompletions::new(&config.provider, base_url.host_str().unwrap_or_default(), &config.model, entry)
 }
 
 /// Returns the address of the API from the configuration or the preset. An included endpoint path is removed, and `/v1`

@@ -75,8 +75,7 @@ impl TurnCache {
         origin: &str,
     ) -> Option<ConversationTurn<'a>> {
         let (mut turn, mut rest) = ConversationTurn::split_first(messages, origin)?;
-        let mut same = 0;
-        let mut new: Option<Vec<u8>> = None;
+        let (mut index, mut new) = (0, Vec::new());
         while let Some((next, behind)) = ConversationTurn::split_first(rest, origin) {
             let mut hasher = self.hashes.build_hasher();
             turn.add_to_hash(&mut hasher);
@@ -84,33 +83,28 @@ impl TurnCache {
                 matches!((&turn, &next), (ConversationTurn::Results(_), ConversationTurn::User(_)));
             hasher.write_u8(u8::from(unanswered));
             let hash = hasher.finish();
-            if new.is_none() && self.turns.get(same).is_some_and(|written| written.hash == hash) {
-                same += 1;
-            } else {
-                let kept =
-                    same.checked_sub(1).and_then(|last| self.turns.get(last)).map_or(0, |turn| turn.end);
-                let out = new.get_or_insert_with(|| {
-                    self.turns.truncate(same);
-                    self.bytes.truncate(kept);
-                    Vec::new()
-                });
-                format.write_turn(&turn, out);
+            if self.turns.get(index).is_none_or(|written| written.hash != hash) {
+                self.keep_first(index);
+                format.write_turn(&turn, &mut new);
                 if unanswered {
-                    format.write_unanswered(out);
+                    format.write_unanswered(&mut new);
                 }
-                self.turns.push(WrittenTurn { hash, end: self.bytes.len() + out.len() });
+                self.turns.push(WrittenTurn { hash, end: self.bytes.len() + new.len() });
             }
+            index += 1;
             (turn, rest) = (next, behind);
         }
-        let end = same.checked_sub(1).and_then(|last| self.turns.get(last)).map_or(0, |turn| turn.end);
-        match new {
-            Some(new) => self.append(&new),
-            None => {
-                self.turns.truncate(same);
-                self.bytes.truncate(end);
-            }
+        self.keep_first(index);
+        if !new.is_empty() {
+            self.append(&new);
         }
         Some(turn)
+    }
+
+    /// Forgets all turns but the first `count`. The bytes of new turns are not appended yet.
+    fn keep_first(&mut self, count: usize) {
+        self.turns.truncate(count);
+        self.bytes.truncate(self.turns.last().map_or(0, |turn| turn.end));
     }
 
     /// Appends bytes in place, unless a request still uses the old ones.
@@ -127,66 +121,31 @@ impl TurnCache {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use haft_core::tool::ToolSpec;
-    use haft_protocol::RawJson;
-    use haft_protocol::content::{ContentBlock, ToolCall};
-    use haft_protocol::ids::ToolCallId;
-    use haft_protocol::message::{AssistantBlock, AssistantMessage, NativeMessage, Rfc3339Time, ToolMessage};
+    use haft_protocol::content::ContentBlock;
     use proptest::prelude::*;
 
     use super::*;
-    use crate::wire::{AnthropicMessages, ModelQuirks};
-
-    const ORIGIN: &str = "anthropic/m";
-
-    fn time() -> Rfc3339Time {
-        Rfc3339Time("2026-01-01T00:00:00Z".into())
-    }
+    use crate::wire::AnthropicMessages;
+    use crate::wire::test_support::{
+        ORIGIN, assistant_message, call_block, request, result_message, tool, user_message,
+    };
 
     fn user(text: &str) -> Message {
-        Message::User { content: vec![ContentBlock::text(text)], time: time() }
+        user_message(vec![ContentBlock::text(text)])
     }
 
     fn call(id: &str, native: Option<&str>) -> Message {
-        let called = ToolCall { id: ToolCallId::new(id), name: "read".into(), args: RawJson::empty_object() };
-        let native =
-            native.map(|data| NativeMessage { origin: ORIGIN.into(), data: RawJson::parse(data).unwrap() });
-        Message::Assistant(AssistantMessage {
-            content: vec![AssistantBlock::ToolCall(called)],
-            time: time(),
-            native,
-        })
+        assistant_message(vec![call_block(id, "{}")], native)
     }
 
     fn result(id: &str, text: &str) -> Message {
-        Message::Tool(ToolMessage {
-            call_id: ToolCallId::new(id),
-            name: "read".into(),
-            content: vec![ContentBlock::text(text)],
-            is_error: false,
-            extension: None,
-            details: None,
-            time: time(),
-        })
+        result_message(id, vec![ContentBlock::text(text)], false)
     }
 
     fn write(messages: &[Message], cache: &mut TurnCache) -> Option<String> {
-        let tools = [Arc::new(ToolSpec::new("read", "Reads."))];
-        let request = WireRequest {
-            model: "m",
-            system: "Be brief.",
-            messages,
-            tools: &tools,
-            max_tokens: Some(100),
-            temperature: None,
-            thinking: None,
-            window: None,
-            quirks: ModelQuirks::default(),
-        };
-        let body = RequestBody::write(&AnthropicMessages, &request, ORIGIN, cache)?;
-        let bytes: Vec<u8> = body.pieces.iter().flat_map(|piece| piece.iter().copied()).collect();
+        let tools = [tool()];
+        let body = RequestBody::write(&AnthropicMessages, &request(messages, &tools), ORIGIN, cache)?;
+        let bytes = body.pieces.concat();
         assert_eq!(bytes.len(), body.len());
         serde_json::from_slice::<serde::de::IgnoredAny>(&bytes).unwrap();
         Some(String::from_utf8(bytes).unwrap())

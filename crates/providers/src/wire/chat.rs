@@ -30,7 +30,6 @@ use native::{FilledDetail, NativeAnswer, RawFields, ThinkingField, joined_thinki
 use server::{ReasoningOptions, ThinkingSwitch};
 
 pub(crate) use model::CatalogEntry;
-use model::LazyCatalogEntry;
 pub(crate) use server::ChatServer;
 
 /// The format of Chat Completions, for one model of one server.
@@ -42,7 +41,7 @@ pub(crate) struct ChatCompletions {
 
 impl ChatCompletions {
     /// Creates the format. `host` is the host of the API's address, `entry` the model's entry in the catalog.
-    pub(crate) fn new(provider: &str, host: &str, model: &str, entry: LazyCatalogEntry) -> Self {
+    pub(crate) fn new(provider: &str, host: &str, model: &str, entry: CatalogEntry) -> Self {
         let server = ChatServer::by_provider(provider);
         Self { server, model: ChatModel::new(server, host, model, entry) }
     }

@@ -182,6 +182,6 @@ pub(super) fn build_conversation() -> Vec<Message> {
     ]
 }
 
-fn time() -> Rfc3339Time {
+pub(super) fn time() -> Rfc3339Time {
     Rfc3339Time("2026-01-01T00:00:00Z".into())
 }

@@ -1,8 +1,5 @@
 //! Facts about the model that change its requests.
 
-use std::fmt;
-use std::sync::LazyLock;
-
 use super::super::{ThinkingOption, WireRequest};
 use super::call_ids::CallIdRule;
 use super::server::{ChatServer, ThinkingFields, openai_thinks};
@@ -16,21 +13,19 @@ pub(crate) struct CatalogEntry {
     pub(crate) tools_need_thinking_off: bool,
 }
 
-/// An entry that is looked up at the first request, because loading the catalog takes milliseconds.
-pub(crate) type LazyCatalogEntry = LazyLock<CatalogEntry, Box<dyn FnOnce() -> CatalogEntry + Send>>;
-
 /// A model of a server.
+#[derive(Debug)]
 pub(super) struct ChatModel {
     server: ChatServer,
     name: String,
     at_deepseek: bool,
     /// The rule for the ids of calls.
     pub(super) call_ids: CallIdRule,
-    entry: LazyCatalogEntry,
+    entry: CatalogEntry,
 }
 
 impl ChatModel {
-    pub(super) fn new(server: ChatServer, host: &str, model: &str, entry: LazyCatalogEntry) -> Self {
+    pub(super) fn new(server: ChatServer, host: &str, model: &str, entry: CatalogEntry) -> Self {
         let call_ids = if is_mistral(model) {
             CallIdRule::Mistral
         } else if server.is_openai() {
@@ -85,12 +80,6 @@ impl ChatModel {
     /// True if the results of a step must have an answer before the next message of the user.
     pub(super) fn needs_answers(&self) -> bool {
         is_mistral(&self.name)
-    }
-}
-
-impl fmt::Debug for ChatModel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ChatModel").field("name", &self.name).finish_non_exhaustive()
     }
 }
 

@@ -3,8 +3,6 @@
 mod answers;
 mod requests;
 
-use std::sync::LazyLock;
-
 use super::{CatalogEntry, ChatCompletions};
 
 /// Returns the format for a model that the catalog does not know.
@@ -13,5 +11,5 @@ fn format(provider: &str, model: &str) -> ChatCompletions {
 }
 
 fn format_of(provider: &str, model: &str, entry: CatalogEntry) -> ChatCompletions {
-    ChatCompletions::new(provider, "localhost", model, LazyLock::new(Box::new(move || entry)))
+    ChatCompletions::new(provider, "localhost", model, entry)
 }

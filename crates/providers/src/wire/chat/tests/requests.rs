@@ -4,38 +4,19 @@ use std::sync::Arc;
 
 use haft_core::tool::{ToolConcurrency, ToolOwner, ToolSpec};
 use haft_protocol::RawJson;
-use haft_protocol::content::{ContentBlock, Image, ToolCall};
+use haft_protocol::content::{ContentBlock, ToolCall};
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{
-    AssistantBlock, AssistantMessage, Message, NativeMessage, Rfc3339Time, ToolMessage,
-};
+use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, NativeMessage, ToolMessage};
 use insta::assert_snapshot;
 
 use super::{format, format_of};
 use crate::wire::chat::CatalogEntry;
+use crate::wire::test_support::{
+    image, text_block as text, thinking_block as thinking, time, user_message as user,
+};
 use crate::wire::{
     ChatCompletions, ModelQuirks, RequestBody, ThinkingOption, TurnCache, WireFormat, WireRequest,
 };
-
-fn time() -> Rfc3339Time {
-    Rfc3339Time("2026-01-01T00:00:00Z".into())
-}
-
-fn user(content: Vec<ContentBlock>) -> Message {
-    Message::User { content, time: time() }
-}
-
-fn image(kind: &str) -> ContentBlock {
-    ContentBlock::Image(Image { mime_type: kind.into(), data: "aW1hZ2U=".into() })
-}
-
-fn text(text: &str) -> AssistantBlock {
-    AssistantBlock::Text { text: text.into() }
-}
-
-fn thinking(text: &str) -> AssistantBlock {
-    AssistantBlock::Thinking { text: text.into() }
-}
 
 fn call(id: &str, name: &str, args: &str) -> AssistantBlock {
     AssistantBlock::ToolCall(ToolCall {
@@ -175,12 +156,7 @@ fn deepseek_requires_reasoning_content() {
     ];
     let lines = messages("deepseek", "deepseek-chat", &turn);
     assert_snapshot!(lines);
-    let at_host = ChatCompletions::new(
-        "compatible",
-        "api.deepseek.com",
-        "m",
-        std::sync::LazyLock::new(Box::new(CatalogEntry::default)),
-    );
+    let at_host = ChatCompletions::new("compatible", "api.deepseek.com", "m", CatalogEntry::default());
     let empty = |format: &ChatCompletions| {
         let body = written(format, &request(&turn, &[])).to_string();
         body.contains(r#""reasoning_content":"""#)

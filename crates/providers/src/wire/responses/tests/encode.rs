@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use haft_core::tool::{ToolConcurrency, ToolOwner, ToolSpec};
 use haft_protocol::RawJson;
-use haft_protocol::content::{ContentBlock, Image, ToolCall};
+use haft_protocol::content::{ContentBlock, ToolCall};
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{
-    AssistantBlock, AssistantMessage, Message, NativeMessage, Rfc3339Time, ToolMessage,
-};
+use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, NativeMessage, ToolMessage};
 
 use crate::wire::responses::{OpenAiResponses, call_id};
+use crate::wire::test_support::{
+    image, text_block as text, thinking_block as thinking, time, user_message as user,
+};
 use crate::wire::{ModelQuirks, RequestBody, ThinkingOption, TurnCache, WireFormat, WireRequest};
 
 const ORIGIN: &str = "openai/m";
@@ -50,31 +51,11 @@ fn check_head(request: &WireRequest<'_>, expect: &str) {
     assert_eq!(body.split_once(r#","input":["#).unwrap().0, expect);
 }
 
-fn time() -> Rfc3339Time {
-    Rfc3339Time("2026-01-01T00:00:00Z".into())
-}
-
-fn user(content: Vec<ContentBlock>) -> Message {
-    Message::User { content, time: time() }
-}
-
 fn hello() -> Message {
     user(vec![ContentBlock::text("Hi.")])
 }
 
 const HELLO: &str = r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"Hi."}]}"#;
-
-fn image(kind: &str) -> ContentBlock {
-    ContentBlock::Image(Image { mime_type: kind.into(), data: "aW1hZ2U=".into() })
-}
-
-fn text(text: &str) -> AssistantBlock {
-    AssistantBlock::Text { text: text.into() }
-}
-
-fn thinking(text: &str) -> AssistantBlock {
-    AssistantBlock::Thinking { text: text.into() }
-}
 
 fn call(id: &str, name: &str, args: &str) -> AssistantBlock {
     let args = RawJson::parse(args).unwrap();
