@@ -83,19 +83,17 @@ impl LandlockRules {
         let mut all: Vec<(PathBuf, AccessRight)> = Vec::new();
         let mut add =
             |paths: &[&str], right| all.extend(paths.iter().map(|path| (PathBuf::from(path), right)));
-        add(system_paths::PROGRAMS, programs);
-        add(&[system_paths::SETTINGS], AccessRight::Read);
         add(system_paths::SOURCES, AccessRight::Read);
         add(system_paths::SINKS, AccessRight::Write);
-        match place {
-            ProgramLocation::Outside | ProgramLocation::OwnMounts => {
-                add(system_paths::KERNEL, AccessRight::Read)
-            }
+        if !sandbox.read_all {
+            add(system_paths::PROGRAMS, programs);
+            add(&[system_paths::SETTINGS], AccessRight::Read);
+            add(system_paths::KERNEL, AccessRight::Read);
+        }
+        if place == ProgramLocation::Inside {
             // All processes and directories in there belong to the program.
-            ProgramLocation::Inside => {
-                add(&["/proc", "/sys"], AccessRight::Read);
-                add(&["/tmp", "/dev/shm"], AccessRight::Write);
-            }
+            add(&["/proc", "/sys"], AccessRight::Read);
+            add(&["/tmp", "/dev/shm"], AccessRight::Write);
         }
         if place == ProgramLocation::OwnMounts {
             all.push((mounts::SHARED_MEMORY.into(), AccessRight::Write));

@@ -55,6 +55,11 @@ mod system {
     const SCOPES_SIGNALS: u32 = 6;
 
     pub(super) fn detect_standard() -> Result<SandboxBasis, String> {
+        static DETECTED: OnceLock<Result<SandboxBasis, String>> = OnceLock::new();
+        DETECTED.get_or_init(detect_kernel_rules).clone()
+    }
+
+    fn detect_kernel_rules() -> Result<SandboxBasis, String> {
         let abi = landlock_abi()?;
         if !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
             return Err(format!("haft has no filter of system calls for {}", std::env::consts::ARCH));

@@ -65,8 +65,13 @@ impl ToolSandbox {
         sandbox.exec.clone_from(&sandbox.write);
         sandbox.read = existing_paths(self.read.iter().map(PathBuf::as_path));
         sandbox.read_all = true;
-        sandbox.hide = self.hide.iter().chain(&self.never).map(|path| resolve(path)).collect();
         let isolated = level == ConfinementLevel::Isolated;
+        let hidden = self.hide.iter().chain(&self.never).map(PathBuf::as_path);
+        sandbox.hide = match isolated {
+            // Separate mounts hide only what exists; resolving fifty missing paths takes longer than the command.
+            true => existing_paths(hidden),
+            false => hidden.map(resolve).collect(),
+        };
         if isolated || cfg!(target_os = "macos") {
             let inside = |path: &PathBuf| sandbox.write.iter().any(|root| path.starts_with(root));
             let protected = existing_paths(self.protect.iter().map(PathBuf::as_path));
@@ -153,7 +158,8 @@ impl FileBoundaries {
 }
 
 fn existing_paths<'a>(paths: impl Iterator<Item = &'a Path>) -> Vec<PathBuf> {
-    paths.filter_map(|path| path.canonicalize().ok()).collect()
+    // Resolving reads each directory above for a link; the first check is one call.
+    paths.filter(|path| path.exists()).filter_map(|path| path.canonicalize().ok()).collect()
 }
 
 fn resolve(path: &Path) -> PathBuf {
