@@ -10,6 +10,7 @@ use haft_config::Home;
 use haft_core::session::Session;
 use haft_packages::discovery::DiscoveryOptions;
 use haft_providers::ScriptedModel;
+use haft_sdk::{Extension, GateDecision};
 use serde_json::json;
 
 use crate::console::note;
@@ -62,8 +63,19 @@ fn write_manifest(dir: &Path) -> anyhow::Result<()> {
 pub(crate) fn serve_extension(name: &str) -> anyhow::Result<Exit> {
     let extension = match name {
         "weather" => haft_example_weather::extension(),
-        "guard" => haft_example_guard::extension(),
+        "guard" => guard(),
         _ => anyhow::bail!("the demo has no extension {name:?}; use weather or guard"),
     };
     Ok(if extension.run() == ExitCode::SUCCESS { Exit::Ok } else { Exit::Failure })
+}
+
+/// The gate of the demo. The example `guard` is the complete one; its parser of shell scripts would bring 24 crates into
+/// the program.
+fn guard() -> Extension {
+    Extension::new("guard", "1.0.0").gate("bash", |call, _| async move {
+        match call.tool_args.as_str().contains("rm -rf") {
+            true => GateDecision::block("refused: matches danger pattern \"rm -rf\""),
+            false => GateDecision::allow(),
+        }
+    })
 }

@@ -8,8 +8,11 @@ use anyhow::Context as _;
 use haft_config::Home;
 use haft_core::sanitize::sanitize;
 use haft_host::open_log;
-use tracing_subscriber::EnvFilter;
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::exit::{Exit, OrExit as _};
 
@@ -26,7 +29,7 @@ const MAX_FILE: u64 = 10 * 1024 * 1024;
 pub(crate) fn init(home: &Home) -> anyhow::Result<()> {
     match filter_from_env()? {
         Some(filter) => start(filter, || SanitizingWriter(io::stderr())),
-        None => start_file_log(home, EnvFilter::new("info")),
+        None => start_file_log(home, default_filter()),
     }
     Ok(())
 }
@@ -39,22 +42,27 @@ pub(crate) fn init_beside_screen(home: &Home) -> anyhow::Result<()> {
     if !io::stderr().is_terminal() {
         return init(home);
     }
-    start_file_log(home, filter_from_env()?.unwrap_or_else(|| EnvFilter::new("info")));
+    start_file_log(home, filter_from_env()?.unwrap_or_else(|| default_filter()));
     Ok(())
 }
 
+fn default_filter() -> Targets {
+    Targets::new().with_default(LevelFilter::INFO)
+}
+
 /// Reads `HAFT_LOG`.
-fn filter_from_env() -> anyhow::Result<Option<EnvFilter>> {
+fn filter_from_env() -> anyhow::Result<Option<Targets>> {
     let Some(filter) = std::env::var(VARIABLE).ok().filter(|filter| !filter.is_empty()) else {
         return Ok(None);
     };
-    let filter = EnvFilter::try_new(&filter)
+    let filter = filter
+        .parse::<Targets>()
         .with_context(|| format!("{VARIABLE}={filter:?} is not a valid filter"))
         .or_exit(Exit::Configuration)?;
     Ok(Some(filter))
 }
 
-fn start_file_log(home: &Home, filter: EnvFilter) {
+fn start_file_log(home: &Home, filter: Targets) {
     if let Ok(file) = log_file(home) {
         start(filter, Mutex::new(SanitizingWriter(file)));
         log_panics();
@@ -71,8 +79,9 @@ fn log_panics() {
     }));
 }
 
-fn start(filter: EnvFilter, writer: impl for<'w> MakeWriter<'w> + Send + Sync + 'static) {
-    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(writer).init();
+fn start(filter: Targets, writer: impl for<'w> MakeWriter<'w> + Send + Sync + 'static) {
+    let lines = tracing_subscriber::fmt::layer().with_ansi(false).with_writer(writer);
+    tracing_subscriber::registry().with(filter).with(lines).init();
 }
 
 /// Sanitizes log lines, which can quote extensions and models.
@@ -106,7 +115,7 @@ mod tests {
     fn panic_of_any_thread_is_in_the_log() {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::at(dir.path());
-        start_file_log(&home, EnvFilter::new("info"));
+        start_file_log(&home, default_filter());
         let panicked = std::thread::spawn(|| panic!("too many \x1b[2Jbraces")).join();
         assert!(panicked.is_err());
         let log = std::fs::read_to_string(home.log_file()).unwrap();
