@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use crate::{ci, repo};
 
 /// Builds every program that a row starts.
-const ALL: &str = "build --release -p haft -p haft-bench -p haft-launch -p haft-example-guard --bins";
+const ALL: &str = "build --release -p haft -p haft-bench -p haft-example-guard --bins";
 
 /// The gated lines and the counts start only the benchmark's own binary.
 const OWN: &str = "build --release -p haft-bench --bins";

@@ -8,14 +8,14 @@ use anyhow::{Context, Result, bail};
 use crate::{ci, repo};
 
 /// Builds the programs for the measured goals.
-const RELEASE: &str = "build --release -p haft -p haft-faults -p haft-launch -p haft-test-support --bins";
+const RELEASE: &str = "build --release -p haft -p haft-faults -p haft-test-support --bins";
 
 /// Builds every program that rows start. With examples, cargo uses the features of dev-dependencies, like the build
 /// of `ci`, so that nothing is compiled twice.
 const BINARIES: &str = "build --workspace --bins --examples";
 
 /// Builds the programs whose defenses can be disabled.
-const UNDEFENDED: &str = "build -p haft -p haft-faults -p haft-launch -p haft-test-support --bins";
+const UNDEFENDED: &str = "build -p haft -p haft-faults -p haft-test-support --bins";
 
 /// Makes it possible to disable defenses: see `crates/protocol/src/defense.rs`.
 const FLAG: &str = "--cfg haft_undefended";

@@ -1,9 +1,19 @@
 //! `Launcher`: the command of the process between a host and the program that it starts.
 
 use std::ffi::OsString;
+#[cfg(target_os = "linux")]
+use std::fs::File;
 use std::io;
+#[cfg(target_os = "linux")]
+use std::io::Read as _;
+#[cfg(target_os = "linux")]
+use std::os::fd::AsRawFd as _;
+#[cfg(target_os = "linux")]
+use std::path::Path;
 use std::path::PathBuf;
 use std::process::ExitCode;
+#[cfg(target_os = "linux")]
+use std::sync::OnceLock;
 
 /// The command of the launcher: a program that hands its arguments to [`launcher_main`].
 ///
@@ -29,6 +39,55 @@ impl Launcher {
         let program = if cfg!(target_os = "linux") { "/proc/self/exe".into() } else { found };
         Ok(Self { program, args: vec![role.into()] })
     }
+
+    /// Starts the small program `haft-launcher` in the directory of this executable, which takes 0.8 ms less than a
+    /// large program of 30,000 relocations. If it is missing or contains another version of this crate, starts this
+    /// same executable, as [`this_program`](Self::this_program) does.
+    ///
+    /// # Errors
+    /// When the system cannot report the path of this executable.
+    pub fn beside_this_program(role: impl Into<OsString>) -> io::Result<Self> {
+        match small_program() {
+            Some(program) => Ok(Self { program, args: Vec::new() }),
+            None => Self::this_program(role),
+        }
+    }
+}
+
+/// The name of the small program.
+#[cfg(target_os = "linux")]
+const SMALL_PROGRAM: &str = "haft-launcher";
+
+/// Identifies the code of this crate in a program file: the error for invalid arguments contains it.
+#[cfg(target_os = "linux")]
+const BUILD_MARK: &str = concat!("haft-launcher ", env!("CARGO_PKG_VERSION"), " ", env!("HAFT_LAUNCH_BUILD"));
+
+/// The maximum size of the small program in bytes; a release build has less than 1 MiB, a debug build ten.
+#[cfg(target_os = "linux")]
+const MAX_SMALL_PROGRAM: u64 = 32 * 1024 * 1024;
+
+/// Returns the path of the small program. The file stays open, and the path leads to it even after an update has
+/// replaced it on disk.
+#[cfg(target_os = "linux")]
+fn small_program() -> Option<PathBuf> {
+    static FOUND: OnceLock<Option<File>> = OnceLock::new();
+    let found = FOUND.get_or_init(|| open_small_program(&std::env::current_exe().ok()?));
+    found.as_ref().map(|file| format!("/proc/self/fd/{}", file.as_raw_fd()).into())
+}
+
+/// Opens the small program beside an executable, if it is of the same build as this code.
+#[cfg(target_os = "linux")]
+fn open_small_program(executable: &Path) -> Option<File> {
+    let file = File::open(executable.with_file_name(SMALL_PROGRAM)).ok()?;
+    let mut content = Vec::new();
+    (&file).take(MAX_SMALL_PROGRAM).read_to_end(&mut content).ok()?;
+    memchr::memmem::find(&content, BUILD_MARK.as_bytes()).map(|_| file)
+}
+
+/// Returns nothing: an open file cannot be executed by its descriptor on this system.
+#[cfg(not(target_os = "linux"))]
+fn small_program() -> Option<PathBuf> {
+    None
 }
 
 /// Runs the launcher with the arguments `--host PID -- PROGRAM ARGS…`, without the executable's name and subcommand.
@@ -48,5 +107,24 @@ pub fn launcher_main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     {
         drop(args);
         ExitCode::FAILURE
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_program_of_another_build_is_not_used() {
+        let dir = tempfile::tempdir().unwrap();
+        let (haft, small) = (dir.path().join("haft"), dir.path().join(SMALL_PROGRAM));
+        assert!(open_small_program(&haft).is_none(), "there is none");
+        std::fs::copy(haft_test_support::launcher_path(), &small).unwrap();
+        assert!(open_small_program(&haft).is_some());
+        let mut other = std::fs::read(&small).unwrap();
+        let at = memchr::memmem::find(&other, BUILD_MARK.as_bytes()).unwrap();
+        other[at + BUILD_MARK.len() - 1] ^= 1;
+        std::fs::write(&small, other).unwrap();
+        assert!(open_small_program(&haft).is_none());
     }
 }

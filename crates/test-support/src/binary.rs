@@ -13,13 +13,12 @@ pub fn test_binary(name: &str) -> PathBuf {
     ensure_built("haft-test-support", name, newest_change(&sources))
 }
 
-/// Returns the absolute path of `haft-launcher`. The binary is built first if it is missing or older than its sources.
+/// Returns the absolute path of a launcher. The program is built first if it is missing or older than its sources.
 ///
 /// # Panics
-/// Panics if the binary cannot be built.
+/// Panics if the program cannot be built.
 pub fn launcher_path() -> PathBuf {
-    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../launch/src");
-    ensure_built("haft-launch", "haft-launcher", newest_change(&sources))
+    example_path("haft-launch", "launcher", &["crates/launch/src"])
 }
 
 /// Returns the absolute path of the binary of an example hook. The binary is built first if it is missing or older than

@@ -30,7 +30,7 @@ pub(super) fn measure(report: &mut Report) -> Result<()> {
         return Ok(());
     };
     let (runtime, dir) = (runtime()?, tempfile::tempdir()?);
-    let launcher = Launcher { program: haft, args: vec!["__launch".into()] };
+    let launcher = Launcher { program: haft.with_file_name("haft-launcher"), args: Vec::new() };
     let tools = TemporaryHome::create_in(dir.path())?;
     let start = |level: Option<ConfinementLevel>| {
         let sandbox = level.map(|level| match level {

@@ -394,7 +394,7 @@ fn blocked_text(why: &str) -> String {
 
 #[cfg(not(test))]
 pub(crate) fn launcher() -> anyhow::Result<Launcher> {
-    Launcher::this_program(crate::LAUNCHER_ROLE).context("cannot find the program file of haft")
+    Launcher::beside_this_program(crate::LAUNCHER_ROLE).context("cannot find the program file of haft")
 }
 
 /// In tests, the current program is the test, which has no launcher role.

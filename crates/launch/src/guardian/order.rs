@@ -82,7 +82,13 @@ impl LaunchOrder {
     }
 
     pub(super) fn parse(args: impl Iterator<Item = OsString>) -> io::Result<Self> {
-        let usage = "invalid launcher arguments; expected --host PID -- PROGRAM ARGS";
+        // A host searches the program file for the end of this text: see `Launcher::beside_this_program`.
+        let usage = concat!(
+            "invalid launcher arguments; expected --host PID -- PROGRAM ARGS, by the same build: haft-launcher ",
+            env!("CARGO_PKG_VERSION"),
+            " ",
+            env!("HAFT_LAUNCH_BUILD")
+        );
         Self::parse_args(args).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, usage))
     }
 

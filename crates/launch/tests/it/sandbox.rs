@@ -24,7 +24,7 @@ fn copies() -> Option<PathBuf> {
 
 fn own_launcher() -> Launcher {
     match copies() {
-        Some(dir) => Launcher { program: dir.join("haft-launcher"), args: Vec::new() },
+        Some(dir) => Launcher { program: dir.join("launcher"), args: Vec::new() },
         None => launcher(),
     }
 }

@@ -13,7 +13,7 @@ const POLL: Duration = Duration::from_millis(5);
 
 /// Returns this crate's own launcher.
 pub(crate) fn launcher() -> Launcher {
-    Launcher { program: env!("CARGO_BIN_EXE_haft-launcher").into(), args: Vec::new() }
+    Launcher { program: haft_test_support::launcher_path(), args: Vec::new() }
 }
 
 /// Returns a shell behind a launcher, with no standard streams.

@@ -48,7 +48,7 @@ fn measure_host_alone(report: &mut Report, bench: &OneShotBench) -> Result<()> {
     let program = ChildProgram::in_role(peers::GUARD)?;
     let specs: Vec<_> =
         (0..EXTENSIONS).map(|number| extension_spec(&format!("guard-{number}"), &program)).collect();
-    let launcher = Launcher { program: bench.haft.clone(), args: vec!["__launch".into()] };
+    let launcher = Launcher { program: bench.haft.with_file_name("haft-launcher"), args: Vec::new() };
     let runtime = runtime()?;
     let none = || time_start(&runtime, &[], None);
     let bare = || time_start(&runtime, &specs, None);

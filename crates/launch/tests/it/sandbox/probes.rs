@@ -82,7 +82,7 @@ fn passes_as_unprivileged_user() {
     std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
     let test = dir.path().join("it");
     std::fs::copy(std::env::current_exe().unwrap(), &test).unwrap();
-    std::fs::copy(own_launcher().program, dir.path().join("haft-launcher")).unwrap();
+    std::fs::copy(own_launcher().program, dir.path().join("launcher")).unwrap();
     std::fs::copy(probe(), dir.path().join("sandbox-probe")).unwrap();
     let mut command = Command::new("setpriv");
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"]).arg(test);
