@@ -1,5 +1,6 @@
 //! The system prompt: the agent's identity, the tools, and additions from hooks.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use haft_protocol::defense::{Defense, is_up};
@@ -85,13 +86,10 @@ impl SystemPrompt {
         if !tools.is_empty() {
             parts.push(available_tools(tools));
         }
-        let own: Vec<String> = tools
-            .iter()
-            .filter(|tool| tool.owner.extension().is_none())
-            .flat_map(|tool| tool_guidelines(tool))
-            .collect();
+        let own = tools.iter().filter(|tool| tool.owner.extension().is_none());
+        let own = bullet_list(own.flat_map(|tool| tool_guidelines(tool)));
         if !own.is_empty() {
-            parts.push(format!("# Guidelines\n{}", bullet_list(own)));
+            parts.push(format!("# Guidelines\n{own}"));
         }
         let of_extensions = tools.iter().filter_map(|tool| Some((tool.owner.extension()?, tool)));
         let advice = of_extensions.map(|(owner, tool)| (owner, bullet_list(tool_guidelines(tool))));
@@ -118,36 +116,47 @@ impl SystemPrompt {
 }
 
 /// Returns a tool's guidelines, one per line. A guideline that does not name its tool gets the name as a prefix.
-fn tool_guidelines(tool: &ToolSpec) -> impl Iterator<Item = String> {
+fn tool_guidelines(tool: &ToolSpec) -> impl Iterator<Item = Cow<'_, str>> {
     let lines = tool.guidelines.iter().map(|line| one_line(line));
     lines.filter(|line| !line.is_empty()).map(|line| match line.contains(&tool.name) {
         true => line,
-        false => format!("{}: {line}", tool.name),
+        false => format!("{}: {line}", tool.name).into(),
     })
 }
 
 fn available_tools(tools: &[Arc<ToolSpec>]) -> String {
-    let lines = tools.iter().map(|tool| {
-        let summary = one_line(tool.description.lines().next().unwrap_or_default());
-        let (summary, owner) = match tool.owner.extension() {
-            Some(name) => (escape_line(truncate_text(&summary, MAX_SUMMARY)), format!(" (extension {name})")),
-            None => (summary, String::new()),
-        };
-        if summary.is_empty() {
-            format!("{}{owner}", tool.name)
-        } else {
-            format!("{}{owner}: {summary}", tool.name)
+    let mut list = "# Available tools".to_owned();
+    for tool in tools {
+        let mut summary = one_line(tool.description.lines().next().unwrap_or_default());
+        list.extend(["\n- ", &tool.name]);
+        if let Some(name) = tool.owner.extension() {
+            summary = escape_line(truncate_text(&summary, MAX_SUMMARY)).into();
+            list.extend([" (extension ", name, ")"]);
         }
-    });
-    format!("# Available tools\n{}", bullet_list(lines))
+        if !summary.is_empty() {
+            list.extend([": ", &summary]);
+        }
+    }
+    list
 }
 
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+/// Replaces each run of white space with a space. Borrows most texts, because a prompt is rendered for each request.
+fn one_line(text: &str) -> Cow<'_, str> {
+    let text = text.trim();
+    let is_one_line = !text.contains("  ") && !text.contains(|c: char| c.is_whitespace() && c != ' ');
+    match is_one_line {
+        true => text.into(),
+        false => text.split_whitespace().collect::<Vec<_>>().join(" ").into(),
+    }
 }
 
-fn bullet_list<S: std::fmt::Display>(lines: impl IntoIterator<Item = S>) -> String {
-    lines.into_iter().map(|line| format!("- {line}")).collect::<Vec<_>>().join("\n")
+fn bullet_list(lines: impl IntoIterator<Item: AsRef<str>>) -> String {
+    let mut list = String::new();
+    for line in lines {
+        list.push_str(if list.is_empty() { "- " } else { "\n- " });
+        list.push_str(line.as_ref());
+    }
+    list
 }
 
 /// Returns at most `limit` bytes of a text, with a note about the number of missing bytes.
