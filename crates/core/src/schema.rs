@@ -19,7 +19,7 @@ use haft_protocol::RawJson;
 use haft_protocol::defense::{Defense, is_up};
 use serde_json::{Map, Value};
 
-use definition::{Patterns, check_definition};
+use definition::{PatternTable, check_definition};
 use validation::find_faults;
 
 /// The maximum bytes of an error description, which may quote the arguments.
@@ -29,7 +29,7 @@ const MAX_FAULT: usize = 400;
 /// a check takes a bounded number of steps for any schema.
 pub struct SchemaValidator {
     schema: Value,
-    patterns: Patterns,
+    patterns: PatternTable,
 }
 
 impl SchemaValidator {

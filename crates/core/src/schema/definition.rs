@@ -6,7 +6,7 @@ use std::ptr;
 use regex::{Regex, RegexBuilder};
 use serde_json::{Map, Value};
 
-use super::pointer::{Path, resolve_ref};
+use super::pointer::{ValuePath, resolve_ref};
 use super::{excerpt, shorten};
 
 /// The maximum number of patterns of a schema.
@@ -33,16 +33,16 @@ const DRAFTS: [&str; 5] = [
 ];
 
 /// The compiled patterns of a schema by their text.
-pub(super) type Patterns = HashMap<String, Pattern>;
+pub(super) type PatternTable = HashMap<String, CompiledPattern>;
 
-pub(super) struct Pattern {
+pub(super) struct CompiledPattern {
     pub(super) regex: Regex,
     /// The smallest of [`PATTERN_SIZES`] that is sufficient.
     size: usize,
 }
 
-impl Pattern {
-    fn compile(pattern: &str) -> Result<Self, regex::Error> {
+impl CompiledPattern {
+    fn from_text(pattern: &str) -> Result<Self, regex::Error> {
         let pattern = as_ascii(pattern);
         let build = |size| Ok(Self { regex: RegexBuilder::new(&pattern).size_limit(size).build()?, size });
         let mut tries = PATTERN_SIZES.into_iter().map(build);
@@ -51,7 +51,7 @@ impl Pattern {
     }
 
     /// Returns the steps to match a text.
-    pub(super) const fn steps(&self, text: &str) -> usize {
+    pub(super) const fn match_steps(&self, text: &str) -> usize {
         1 + text.len().saturating_mul(self.size) / MATCHED_A_STEP
     }
 }
@@ -60,12 +60,12 @@ impl Pattern {
 ///
 /// # Errors
 /// A message with the path of the invalid keyword.
-pub(super) fn check_definition(root: &Value) -> Result<Patterns, String> {
+pub(super) fn check_definition(root: &Value) -> Result<PatternTable, String> {
     let mut check = DefinitionCheck::default();
-    check.check_schema(root, &Path::Root(""))?;
+    check.check_schema(root, &ValuePath::Root(""))?;
     while let Some(reference) = check.references.pop() {
         let target = resolve_ref(root, reference).ok_or_else(|| not_inside(reference))?;
-        check.check_schema(target, &Path::Root(reference.trim_start_matches('#')))?;
+        check.check_schema(target, &ValuePath::Root(reference.trim_start_matches('#')))?;
     }
     Ok(check.patterns)
 }
@@ -75,23 +75,28 @@ struct DefinitionCheck<'a> {
     /// The addresses of the checked schemas, because a reference may lead to any of them.
     checked: HashSet<*const Value>,
     references: Vec<&'a str>,
-    patterns: Patterns,
+    patterns: PatternTable,
     pattern_count: usize,
 }
 
 impl<'a> DefinitionCheck<'a> {
-    fn check_schema(&mut self, schema: &'a Value, path: &Path<'_>) -> Result<(), String> {
-        expect(schema.is_object() || schema.is_boolean(), schema, path, r#"of types "object", "boolean""#)?;
+    fn check_schema(&mut self, schema: &'a Value, path: &ValuePath<'_>) -> Result<(), String> {
+        expect_kind(
+            schema.is_object() || schema.is_boolean(),
+            schema,
+            path,
+            r#"of types "object", "boolean""#,
+        )?;
         if !self.checked.insert(ptr::from_ref(schema)) {
             return Ok(());
         }
         let keywords = schema.as_object().into_iter().flatten();
-        keywords
-            .into_iter()
-            .try_for_each(|(keyword, value)| self.check_keyword(keyword, value, &Path::Name(path, keyword)))
+        keywords.into_iter().try_for_each(|(keyword, value)| {
+            self.check_keyword(keyword, value, &ValuePath::Name(path, keyword))
+        })
     }
 
-    fn check_keyword(&mut self, keyword: &str, value: &'a Value, path: &Path<'_>) -> Result<(), String> {
+    fn check_keyword(&mut self, keyword: &str, value: &'a Value, path: &ValuePath<'_>) -> Result<(), String> {
         match keyword {
             "additionalItems"
             | "additionalProperties"
@@ -108,50 +113,46 @@ impl<'a> DefinitionCheck<'a> {
             "allOf" | "anyOf" | "oneOf" | "prefixItems" => self.check_list(value, path),
             "$defs" | "definitions" | "dependentSchemas" | "properties" => self.check_map(value, path),
             "patternProperties" => {
-                as_map(value, path)?.keys().try_for_each(|pattern| self.compile(pattern, path))?;
+                as_map(value, path)?.keys().try_for_each(|pattern| self.compile_pattern(pattern, path))?;
                 self.check_map(value, path)
             }
             "dependencies" => as_map(value, path)?.iter().try_for_each(|(name, dependency)| {
-                let path = Path::Name(path, name);
+                let path = ValuePath::Name(path, name);
                 match dependency.is_array() {
                     true => check_names(dependency, &path),
                     false => self.check_schema(dependency, &path),
                 }
             }),
-            "pattern" => match value {
-                Value::String(pattern) => self.compile(pattern, path),
-                _ => expect(false, value, path, r#"of type "string""#),
-            },
-            "$ref" => match value {
-                Value::String(to) if to == "#" || to.starts_with("#/") => {
+            "pattern" => self.compile_pattern(as_text(value, path)?, path),
+            "$ref" => match as_text(value, path)? {
+                to if to == "#" || to.starts_with("#/") => {
                     self.references.push(to);
                     Ok(())
                 }
-                Value::String(to) => Err(not_inside(to)),
-                _ => expect(false, value, path, r#"of type "string""#),
+                to => Err(not_inside(to)),
             },
             _ => check_plain_keyword(keyword, value, path),
         }
     }
 
-    fn check_list(&mut self, value: &'a Value, path: &Path<'_>) -> Result<(), String> {
+    fn check_list(&mut self, value: &'a Value, path: &ValuePath<'_>) -> Result<(), String> {
         let schemas = value.as_array().filter(|schemas| !schemas.is_empty());
-        expect(schemas.is_some(), value, path, "a list of schemas")?;
+        expect_kind(schemas.is_some(), value, path, "a list of schemas")?;
         let mut schemas = schemas.into_iter().flatten().enumerate();
-        schemas.try_for_each(|(index, schema)| self.check_schema(schema, &Path::Index(path, index)))
+        schemas.try_for_each(|(index, schema)| self.check_schema(schema, &ValuePath::Index(path, index)))
     }
 
-    fn check_map(&mut self, value: &'a Value, path: &Path<'_>) -> Result<(), String> {
+    fn check_map(&mut self, value: &'a Value, path: &ValuePath<'_>) -> Result<(), String> {
         let mut schemas = as_map(value, path)?.iter();
-        schemas.try_for_each(|(name, schema)| self.check_schema(schema, &Path::Name(path, name)))
+        schemas.try_for_each(|(name, schema)| self.check_schema(schema, &ValuePath::Name(path, name)))
     }
 
-    fn compile(&mut self, pattern: &str, path: &Path<'_>) -> Result<(), String> {
+    fn compile_pattern(&mut self, pattern: &str, path: &ValuePath<'_>) -> Result<(), String> {
         self.pattern_count += 1;
         if self.pattern_count > MAX_PATTERNS {
             return Err(format!("the schema has more than {MAX_PATTERNS} patterns"));
         }
-        let compiled = Pattern::compile(pattern).map_err(|error| {
+        let compiled = CompiledPattern::from_text(pattern).map_err(|error| {
             // The last line has the reason; the lines before it repeat the pattern.
             let error = error.to_string();
             let reason = error.lines().last().unwrap_or_default();
@@ -180,7 +181,7 @@ fn as_ascii(pattern: &str) -> String {
 }
 
 /// Checks a keyword that contains no schema.
-fn check_plain_keyword(keyword: &str, value: &Value, path: &Path<'_>) -> Result<(), String> {
+fn check_plain_keyword(keyword: &str, value: &Value, path: &ValuePath<'_>) -> Result<(), String> {
     let is_type = |name: &Value| name.as_str().is_some_and(|name| TYPES.contains(&name));
     let (is_valid, kind) = match keyword {
         "type" => {
@@ -190,7 +191,8 @@ fn check_plain_keyword(keyword: &str, value: &Value, path: &Path<'_>) -> Result<
         "required" => return check_names(value, path),
         "dependentRequired" => {
             let mut dependencies = as_map(value, path)?.iter();
-            return dependencies.try_for_each(|(name, names)| check_names(names, &Path::Name(path, name)));
+            return dependencies
+                .try_for_each(|(name, names)| check_names(names, &ValuePath::Name(path, name)));
         }
         "enum" => (value.is_array(), r#"of type "array""#),
         "minimum" | "maximum" => (value.is_number(), r#"of type "number""#),
@@ -210,7 +212,7 @@ fn check_plain_keyword(keyword: &str, value: &Value, path: &Path<'_>) -> Result<
         ),
         _ => return Ok(()),
     };
-    expect(is_valid, value, path, kind)
+    expect_kind(is_valid, value, path, kind)
 }
 
 fn is_draft(url: &str) -> bool {
@@ -218,13 +220,17 @@ fn is_draft(url: &str) -> bool {
     url.is_some_and(|url| DRAFTS.contains(&url.trim_end_matches('#')))
 }
 
-fn check_names(value: &Value, path: &Path<'_>) -> Result<(), String> {
+fn check_names(value: &Value, path: &ValuePath<'_>) -> Result<(), String> {
     let is_valid = value.as_array().is_some_and(|names| names.iter().all(Value::is_string));
-    expect(is_valid, value, path, "a list of names")
+    expect_kind(is_valid, value, path, "a list of names")
 }
 
-fn as_map<'a>(value: &'a Value, path: &Path<'_>) -> Result<&'a Map<String, Value>, String> {
-    value.as_object().ok_or_else(|| mismatch(value, path, r#"of type "object""#))
+fn as_map<'a>(value: &'a Value, path: &ValuePath<'_>) -> Result<&'a Map<String, Value>, String> {
+    value.as_object().ok_or_else(|| describe_mismatch(value, path, r#"of type "object""#))
+}
+
+fn as_text<'a>(value: &'a Value, path: &ValuePath<'_>) -> Result<&'a str, String> {
+    value.as_str().ok_or_else(|| describe_mismatch(value, path, r#"of type "string""#))
 }
 
 /// Returns the value of a keyword such as `maxLength`: `3.0` is 3.
@@ -233,11 +239,11 @@ pub(super) fn as_count(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| float().map(|float| float as u64))
 }
 
-fn expect(is_valid: bool, value: &Value, path: &Path<'_>, kind: &str) -> Result<(), String> {
-    if is_valid { Ok(()) } else { Err(mismatch(value, path, kind)) }
+fn expect_kind(is_valid: bool, value: &Value, path: &ValuePath<'_>, kind: &str) -> Result<(), String> {
+    if is_valid { Ok(()) } else { Err(describe_mismatch(value, path, kind)) }
 }
 
-fn mismatch(value: &Value, path: &Path<'_>, kind: &str) -> String {
+fn describe_mismatch(value: &Value, path: &ValuePath<'_>, kind: &str) -> String {
     shorten(format!("{path}: {value} is not {kind}"))
 }
 

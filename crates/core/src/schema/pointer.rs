@@ -7,14 +7,14 @@ use serde_json::Value;
 
 /// The path of a value. A walk creates each part on its stack, so that only a message allocates.
 #[derive(Clone, Copy)]
-pub(super) enum Path<'a> {
+pub(super) enum ValuePath<'a> {
     /// A pointer to the value at which the walk started.
     Root(&'a str),
-    Name(&'a Path<'a>, &'a str),
-    Index(&'a Path<'a>, usize),
+    Name(&'a ValuePath<'a>, &'a str),
+    Index(&'a ValuePath<'a>, usize),
 }
 
-impl fmt::Display for Path<'_> {
+impl fmt::Display for ValuePath<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Root(pointer) => f.write_str(pointer),

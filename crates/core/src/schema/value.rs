@@ -28,13 +28,13 @@ pub(super) fn value_steps(value: &Value) -> usize {
 }
 
 /// Compares two values in a total order, in which `1` and `1.0` are equal.
-pub(super) fn compare(a: &Value, b: &Value) -> Ordering {
+pub(super) fn compare_values(a: &Value, b: &Value) -> Ordering {
     match (a, b) {
         (Value::Bool(a), Value::Bool(b)) => a.cmp(b),
         (Value::Number(a), Value::Number(b)) => compare_numbers(a, b),
         (Value::String(a), Value::String(b)) => a.cmp(b),
         (Value::Array(a), Value::Array(b)) => {
-            let pairs = || a.iter().zip(b).map(|(a, b)| compare(a, b)).find(|order| order.is_ne());
+            let pairs = || a.iter().zip(b).map(|(a, b)| compare_values(a, b)).find(|order| order.is_ne());
             a.len().cmp(&b.len()).then_with(|| pairs().unwrap_or(Ordering::Equal))
         }
         (Value::Object(a), Value::Object(b)) => a.len().cmp(&b.len()).then_with(|| compare_members(a, b)),
@@ -49,7 +49,7 @@ fn compare_members(a: &Map<String, Value>, b: &Map<String, Value>) -> Ordering {
         names
     };
     let names = sorted(a);
-    let values = || names.iter().filter_map(|name| Some(compare(a.get(name)?, b.get(name)?)));
+    let values = || names.iter().filter_map(|name| Some(compare_values(a.get(name)?, b.get(name)?)));
     names.cmp(&sorted(b)).then_with(|| values().find(|order| order.is_ne()).unwrap_or(Ordering::Equal))
 }
 
@@ -65,7 +65,7 @@ const fn type_rank(value: &Value) -> u8 {
 }
 
 fn compare_numbers(a: &Number, b: &Number) -> Ordering {
-    match (whole(a), whole(b)) {
+    match (as_whole(a), as_whole(b)) {
         (Some(a), Some(b)) => a.cmp(&b),
         // One has a fraction, or is larger than every integer that has digits of its own.
         _ => a.as_f64().partial_cmp(&b.as_f64()).unwrap_or(Ordering::Equal),
@@ -78,7 +78,7 @@ pub(super) fn is_integer(number: &Number) -> bool {
 }
 
 /// Returns a number without a fraction, unless it is extremely large.
-fn whole(number: &Number) -> Option<i128> {
+fn as_whole(number: &Number) -> Option<i128> {
     let float = || number.as_f64().filter(|float| float.fract() == 0.0 && float.abs() < 1e38);
     number.as_i128().or_else(|| float().map(|float| float as i128))
 }
@@ -86,7 +86,7 @@ fn whole(number: &Number) -> Option<i128> {
 /// True if a number is a multiple of a positive number. Fractions are compared as they are written: 0.3 is a multiple of
 /// 0.1.
 pub(super) fn is_multiple(number: &Number, of: &Number) -> bool {
-    let (Some((a, a_exponent)), Some((b, b_exponent))) = (decimal(number), decimal(of)) else {
+    let (Some((a, a_exponent)), Some((b, b_exponent))) = (decimal_parts(number), decimal_parts(of)) else {
         return false;
     };
     if b == 0 || a == 0 {
@@ -105,7 +105,7 @@ pub(super) fn is_multiple(number: &Number, of: &Number) -> bool {
 }
 
 /// Returns the digits of a number and the exponent of its last digit, to the base 10.
-fn decimal(number: &Number) -> Option<(i128, i32)> {
+fn decimal_parts(number: &Number) -> Option<(i128, i32)> {
     if let Some(integer) = number.as_i128() {
         return Some((integer, 0));
     }
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn compares_numbers_by_value() {
-        let check = |a: Value, b: Value, expect| assert_eq!(compare(&a, &b), expect, "{a} and {b}");
+        let check = |a: Value, b: Value, expect| assert_eq!(compare_values(&a, &b), expect, "{a} and {b}");
         check(json!(1), json!(1.0), Ordering::Equal);
         check(json!(0), json!(-0.0), Ordering::Equal);
         check(json!(-1), json!(u64::MAX), Ordering::Less);
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn compares_objects_without_order() {
-        let equal = |a: Value, b: Value| compare(&a, &b).is_eq() && compare(&b, &a).is_eq();
+        let equal = |a: Value, b: Value| compare_values(&a, &b).is_eq() && compare_values(&b, &a).is_eq();
         assert!(equal(json!({"a": 1, "b": [2]}), json!({"b": [2.0], "a": 1})));
         assert!(!equal(json!({"a": 1}), json!({"b": 1})));
         assert!(!equal(json!({"a": 1}), json!({"a": true})));

@@ -67,7 +67,7 @@ fn plain_keyword() -> BoxedStrategy<(&'static str, Value)> {
 }
 
 fn any_schema() -> BoxedStrategy<Value> {
-    let plain = vec(plain_keyword(), 0..3).prop_map(|keywords| to_schema(keywords));
+    let plain = vec(plain_keyword(), 0..3).prop_map(to_schema);
     let leaf = prop_oneof![1 => any::<bool>().prop_map(Value::from), 6 => plain];
     leaf.prop_recursive(3, 24, 3, |inner| {
         let one = select(vec![
