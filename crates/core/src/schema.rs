@@ -1,37 +1,39 @@
 //! Validates tool arguments against the tool's JSON Schema.
+//!
+//! The validator is our own: the library `jsonschema` brought 46 of this crate's 93 dependencies, was one of the slowest
+//! to build, and cannot limit its work, so that schema and arguments had to be walked a second time before each check.
+//!
+//! It checks the keywords of draft 2020-12, and those of drafts 4, 6 and 7 that have another form there: a list in
+//! `items` with `additionalItems`, `dependencies`, `definitions`, and flags in `exclusiveMinimum` and
+//! `exclusiveMaximum`. `$dynamicRef` and `$recursiveRef` are refused. `format` and unknown keywords are annotations.
+//! Patterns have the syntax of the crate `regex`, with `\d` and `\w` for ASCII.
 
-mod cost;
-mod plain;
+mod definition;
+mod pointer;
+mod validation;
+mod value;
 
 use std::fmt;
 
 use haft_protocol::RawJson;
 use haft_protocol::defense::{Defense, is_up};
-use jsonschema::PatternOptions;
 use serde_json::{Map, Value};
 
-pub use plain::is_plain_object;
-
-/// The maximum number of errors that are reported to the model at once.
-const MAX_FAULTS: usize = 5;
+use definition::{PatternTable, check_definition};
+use validation::find_faults;
 
 /// The maximum bytes of an error description, which may quote the arguments.
 const MAX_FAULT: usize = 400;
 
-const MAX_PATTERNS: usize = 32;
-
-/// The maximum size of a compiled pattern in bytes.
-const MAX_PATTERN: usize = 256 * 1024;
-
-/// A compiled schema. It never fetches anything: a `$ref` is a path inside the schema. Patterns run in linear time, and
+/// A checked schema. It never fetches anything: a `$ref` is a path inside the schema. Patterns run in linear time, and
 /// a check takes a bounded number of steps for any schema.
 pub struct SchemaValidator {
-    compiled: jsonschema::Validator,
     schema: Value,
+    patterns: PatternTable,
 }
 
 impl SchemaValidator {
-    /// Compiles a schema.
+    /// Checks a schema and compiles its patterns.
     ///
     /// # Errors
     /// [`SchemaError`] if the schema is not an object, is not valid, refers to something outside itself, or is too
@@ -41,16 +43,12 @@ impl SchemaValidator {
         if !schema.is_object() {
             return Err(SchemaError("a tool's schema must be a JSON object".to_owned()));
         }
+        let patterns = check_definition(&schema).map_err(SchemaError)?;
         if is_up(Defense::SchemaWork) {
-            check_schema(&schema, &mut 0).map_err(SchemaError)?;
             let nothing = Value::Object(Map::new());
-            cost::count_steps(&schema, &nothing).map_err(|error| SchemaError(error.to_string()))?;
+            find_faults(&schema, &patterns, &nothing).map_err(|error| SchemaError(error.to_string()))?;
         }
-        let compiled = jsonschema::options()
-            .with_pattern_options(PatternOptions::regex().size_limit(MAX_PATTERN))
-            .build(&schema)
-            .map_err(|error| SchemaError(shorten(error.to_string())))?;
-        Ok(Self { compiled, schema })
+        Ok(Self { schema, patterns })
     }
 
     /// Checks arguments.
@@ -63,55 +61,17 @@ impl SchemaValidator {
             return Err(ArgsError(format!("arguments must be a JSON object, got {start}")));
         }
         let value: Value = args.read().map_err(|error| ArgsError(error.to_string()))?;
-        cost::count_steps(&self.schema, &value)
+        let faults = find_faults(&self.schema, &self.patterns, &value)
             .map_err(|error| ArgsError(format!("arguments cannot be checked: {error}")))?;
-        if !is_up(Defense::ArgumentSchema) {
+        if faults.is_empty() || !is_up(Defense::ArgumentSchema) {
             return Ok(());
         }
-        let faults: Vec<String> =
-            self.compiled.iter_errors(&value).take(MAX_FAULTS).map(|error| describe_error(&error)).collect();
-        if faults.is_empty() { Ok(()) } else { Err(ArgsError(faults.join("; "))) }
-    }
-}
-
-/// Checks all parts of a schema, including those that no arguments would reach: references must stay inside, and the
-/// number of patterns is limited.
-fn check_schema(schema: &Value, patterns: &mut usize) -> Result<(), String> {
-    let Value::Object(keywords) = schema else {
-        let elements = schema.as_array().into_iter().flatten();
-        return elements.into_iter().try_for_each(|element| check_schema(element, patterns));
-    };
-    for (keyword, value) in keywords {
-        match (keyword.as_str(), value) {
-            ("$ref", Value::String(to)) if to != "#" && !to.starts_with("#/") => {
-                return Err(format!(
-                    "$ref {:?} is not a path inside the schema; use a path such as #/$defs/name",
-                    excerpt(to)
-                ));
-            }
-            ("$dynamicRef" | "$recursiveRef", Value::String(_)) => {
-                return Err(format!("{keyword} is not supported; use $ref"));
-            }
-            ("pattern", Value::String(_)) => *patterns += 1,
-            ("patternProperties", Value::Object(all)) => *patterns += all.len(),
-            _ => {}
-        }
-        check_schema(value, patterns)?;
-    }
-    if *patterns > MAX_PATTERNS {
-        Err(format!("the schema has more than {MAX_PATTERNS} patterns"))
-    } else {
-        Ok(())
+        Err(ArgsError(faults.join("; ")))
     }
 }
 
 fn excerpt(text: &str) -> String {
     text.chars().take(80).collect()
-}
-
-fn describe_error(error: &jsonschema::ValidationError<'_>) -> String {
-    let path = error.instance_path().as_str().to_owned();
-    shorten(if path.is_empty() { error.to_string() } else { format!("{path}: {error}") })
 }
 
 /// Returns both ends of a long text: the path is at the beginning, the error at the end.
@@ -144,6 +104,7 @@ pub struct ArgsError(String);
 mod tests {
     use serde_json::json;
 
+    use super::definition::MAX_PATTERNS;
     use super::*;
 
     fn city() -> SchemaValidator {
@@ -259,6 +220,11 @@ mod tests {
         let args = json!({"a": format!("{}!", "a".repeat(200_000)), "b": "x@y"});
         let error = compiled(schema).unwrap().check(&RawJson::from(args)).unwrap_err().to_string();
         assert!(error.starts_with("/a: ") && error.len() < 1_000, "{error}");
+        // Every byte of a text could visit all states of this pattern.
+        let large = compiled(json!({"properties": {"a": {"pattern": "(a|b)*a(a|b){1500}c"}}})).unwrap();
+        large.check(&RawJson::from(json!({"a": format!("a{}c", "b".repeat(1_500))}))).unwrap();
+        let error = large.check(&RawJson::from(json!({"a": "ab".repeat(20_000)}))).unwrap_err();
+        assert!(error.to_string().contains("steps"), "{error}");
         refused(json!({"pattern": "(a{1,1000}){1,1000}"}), "");
         let patterns: Map<String, Value> =
             (0..=MAX_PATTERNS).map(|index| (format!("^{index}$"), json!(true))).collect();

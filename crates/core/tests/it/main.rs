@@ -22,6 +22,7 @@ mod renames;
 mod requests;
 mod responses;
 mod sanitize;
+mod schema;
 mod session_reader;
 mod session_records;
 mod sessions;

@@ -79,7 +79,10 @@ async fn unusable_schema_allows_no_call() {
 
     let agent = script().agent().tool(Given(broken(ToolOwner::Extension("x".into())))).build().unwrap();
     let (events, _) = run(&agent).await;
-    check(&events, "result t1 error odd was not run: unusable schema: 7 is not of type \"object\"");
+    check(
+        &events,
+        "result t1 error odd was not run: unusable schema: /properties: 7 is not of type \"object\"",
+    );
 }
 
 /// A tool with this specification and an empty result.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use haft_core::sanitize::strip_hidden_chars;
-use haft_core::schema::{SchemaValidator, is_plain_object};
+use haft_core::schema::SchemaValidator;
 use haft_protocol::RawJson;
 use haft_protocol::ext::{
     InterceptKind, InterceptRole, Limits, RegisterCommand, RegisterTool, Subscribe, Subscription,
@@ -224,10 +224,6 @@ fn object_schema(schema: &RawJson) -> Result<(), String> {
     struct SchemaHead {
         #[serde(rename = "type", default)]
         kind: Option<Value>,
-    }
-    // Compiling is the most expensive check, and most schemas are simple enough to need none.
-    if is_plain_object(schema) {
-        return Ok(());
     }
     if !schema.is_object() {
         return Err("its schema is not a JSON object".to_owned());
