@@ -1,5 +1,7 @@
 //! The environment of haft's own tools: the sandbox that the settings describe.
 
+mod worktree;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -9,6 +11,7 @@ use haft_packages::GrantedPath;
 use haft_tools::{HostEnvironment, ToolSandbox};
 
 use crate::token::VARIABLES as TOKEN_VARIABLES;
+use worktree::{RepositoryLimits, shared_git_dir};
 
 /// Paths below the home directory that usually contain secrets: keys, tokens, passwords, browser profiles, histories.
 const SECRETS: &[&str] = &[
@@ -121,6 +124,10 @@ fn tool_sandbox(
     settings: &ToolSettings,
 ) -> anyhow::Result<Option<ToolSandbox>> {
     let user_home = std::env::home_dir();
+    let secrets = user_home.iter().flat_map(|user_home| SECRETS.iter().map(|path| user_home.join(path)));
+    let hide: Vec<PathBuf> =
+        secrets.chain(paths("tools.hide", &settings.hide, cwd, user_home.as_deref())?).collect();
+    let never = vec![dirs.home.root().to_owned()];
     let write = match settings.sandbox.value {
         ToolSandboxLevel::Full => return Ok(None),
         ToolSandboxLevel::ReadOnly => Vec::new(),
@@ -128,20 +135,22 @@ fn tool_sandbox(
             let mut write = paths("tools.write", &settings.write, cwd, user_home.as_deref())?;
             // A home directory is not a workspace: programs run code from its files, and some contain secrets.
             if !user_home.as_ref().is_some_and(|user_home| user_home.starts_with(cwd)) {
-                write.extend([cwd.to_owned()].into_iter().chain(git_directories(cwd)));
+                write.push(cwd.to_owned());
+                let not_above: Vec<PathBuf> = user_home.iter().chain(&never).cloned().collect();
+                let not_in = [never.as_slice(), &hide].concat();
+                write
+                    .extend(shared_git_dir(cwd, RepositoryLimits { not_above: &not_above, not_in: &not_in }));
             }
             write
         }
     };
     let protect = write.iter().flat_map(|root| protected_paths(root));
     let protect = protect.chain(dirs.gates.iter().cloned()).collect();
-    let secrets = user_home.iter().flat_map(|user_home| SECRETS.iter().map(|path| user_home.join(path)));
-    let hide = secrets.chain(paths("tools.hide", &settings.hide, cwd, user_home.as_deref())?).collect();
     Ok(Some(ToolSandbox {
         write,
         protect,
         hide,
-        never: vec![dirs.home.root().to_owned()],
+        never,
         read: vec![dirs.home.results_dir()],
         network: settings.network.value,
     }))
@@ -184,17 +193,4 @@ fn protected_paths(root: &Path) -> impl Iterator<Item = PathBuf> {
     let git_file = git.is_file().then_some(git);
     let bare = [root.join("hooks"), root.join("config")].into_iter().filter(|_| root.join("HEAD").is_file());
     PROTECTED.iter().map(move |path| root.join(path)).chain(git_file).chain(bare)
-}
-
-/// Returns the directories of a repository of which `cwd` is a worktree: its own and the shared one, which commits
-/// change. The repository must name this worktree, because a project could name any repository.
-fn git_directories(cwd: &Path) -> Vec<PathBuf> {
-    let named = |file: PathBuf, prefix: &str| {
-        let text = std::fs::read_to_string(&file).ok()?;
-        file.parent()?.join(text.strip_prefix(prefix)?.trim()).canonicalize().ok()
-    };
-    let Some(own) = named(cwd.join(".git"), "gitdir:") else { return Vec::new() };
-    let names_this = named(own.join("gitdir"), "") == cwd.join(".git").canonicalize().ok();
-    let common = named(own.join("commondir"), "");
-    [Some(own), common].into_iter().flatten().filter(|_| names_this).collect()
 }
