@@ -63,7 +63,7 @@ pub(crate) struct RunParts {
     /// The access of haft's own tools.
     pub(crate) tool_settings: ToolSettings,
     /// The directories of gates that tools must not change.
-    pub(crate) gate_dirs: Vec<PathBuf>,
+    pub(crate) unpinned_code: Vec<PathBuf>,
     /// Removes the keys of providers from results.
     pub(crate) keys: KeyRedactor,
 }
@@ -121,7 +121,7 @@ impl RunParts {
             compaction: CompactSettings::default(),
             tools: ToolChoice::All,
             tool_settings: ToolSettings::default(),
-            gate_dirs: Vec::new(),
+            unpinned_code: Vec::new(),
             keys: KeyRedactor::default(),
         }
     }
@@ -148,7 +148,7 @@ impl RunParts {
         let others = ModelResolver::new(first, &config.settings, models, auth, &model.info());
         let context = hook_launch_context(&home, &cwd, &search);
         let grants = config.grant.keys().cloned().collect();
-        let gate_dirs = extensions::unpinned_gate_dirs(&search);
+        let unpinned_code = extensions::unpinned_code(&search, &hooks, &args.ext.hooks_config, &cwd);
         let source = extensions::spec_source(
             search.clone(),
             hooks,
@@ -169,7 +169,7 @@ impl RunParts {
             compaction: compact_settings(&config.compaction),
             tools,
             tool_settings: config.tools,
-            gate_dirs,
+            unpinned_code,
             keys,
             ..plain
         })
@@ -260,7 +260,7 @@ fn tool_pins(approved: ApprovalStore) -> Arc<dyn ToolPins> {
 /// Starts the extensions, waits until they are ready, and builds the agent.
 pub(crate) async fn build_agent(parts: RunParts, ends: SessionOutputs) -> anyhow::Result<RunningAgent> {
     let launcher = launcher()?;
-    let protected = ProtectedDirs { home: &parts.home, gates: &parts.gate_dirs };
+    let protected = ProtectedDirs { home: &parts.home, unpinned_code: &parts.unpinned_code };
     let environment = tool_environment(protected, &parts.host.cwd, &parts.tool_settings, launcher.clone())
         .or_exit(Exit::Configuration)?;
     let services = ServiceTools::new(environment.clone()).keep_out_of(parts.home.root());
