@@ -13,6 +13,7 @@ use haft_config::{CompactionSettings, Config, GrantSettings, Home, OnTimeout, Ow
 use haft_core::compact::CompactSettings;
 use haft_core::model::{Model, ThinkingLevel};
 use haft_core::prompt::SystemPrompt;
+use haft_core::sanitize::sanitize_line;
 use haft_core::session::Session;
 use haft_core::tool::{Tool, ToolSet};
 use haft_core::{Agent, AgentBuilder};
@@ -31,6 +32,7 @@ use haft_tools::{ServiceTools, builtin_tools, skill_tool};
 use tokio::sync::watch;
 
 use crate::args::RunArgs;
+use crate::console::note;
 use crate::exit::{Exit, OrExit as _};
 use crate::extensions::{self, ProjectOnlySettings};
 use crate::hooks::HookLaunchContext;
@@ -262,7 +264,8 @@ pub(crate) async fn build_agent(parts: RunParts, ends: SessionOutputs) -> anyhow
     let launcher = launcher()?;
     let protected = ProtectedDirs { home: &parts.home, unpinned_code: &parts.unpinned_code };
     let environment = tool_environment(protected, &parts.host.cwd, &parts.tool_settings, launcher.clone())
-        .or_exit(Exit::Configuration)?;
+        .or_exit(Exit::Configuration)?
+        .with_notices(|text| note(&sanitize_line(&format!("haft: {text}"))));
     let services = ServiceTools::new(environment.clone()).keep_out_of(parts.home.root());
     let mut builtin = builtin_tools(Arc::new(environment));
     builtin.extend(parts.resources.skill_source().map(skill_tool));

@@ -55,6 +55,7 @@ pub struct HostEnvironment {
     sandbox: Option<Arc<CommandSandbox>>,
     /// The boundaries of file tools in the sandbox.
     boundaries: Option<FileBoundaries>,
+    notices: Option<NoticeSink>,
     scratch: ScratchDir,
     disk: Arc<SharedWriteState>,
     /// The files that may be read, or `None` for all.
@@ -79,6 +80,7 @@ impl HostEnvironment {
             commands: Arc::default(),
             sandbox: None,
             boundaries: None,
+            notices: None,
             scratch: ScratchDir::Own(private::private_temp_dir("results")),
             disk: Arc::new(SharedWriteState::new(private::private_temp_dir("in-place"))),
             reads: None,
@@ -115,6 +117,13 @@ impl HostEnvironment {
         (self.sandbox, self.boundaries) = (Some(Arc::new(CommandSandbox::Tools(sandbox))), boundaries);
         self.disk = Arc::new(self.disk.new_for_same_dir());
         Ok(self)
+    }
+
+    /// Reports to a person what a command of the model has done that the person should check, one line each.
+    #[must_use]
+    pub fn with_notices(mut self, show: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.notices = Some(NoticeSink(Arc::new(show)));
+        self
     }
 
     /// Lets commands inherit these variables although their names look like secrets.
@@ -271,6 +280,16 @@ impl HostEnvironment {
                 "cannot be listed or searched with restricted file access",
             )),
         }
+    }
+}
+
+/// The receiver of notices for a person.
+#[derive(Clone)]
+struct NoticeSink(Arc<dyn Fn(&str) + Send + Sync>);
+
+impl std::fmt::Debug for NoticeSink {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NoticeSink").finish_non_exhaustive()
     }
 }
 

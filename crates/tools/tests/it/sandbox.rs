@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::sync::{Arc, Mutex};
 
 use haft_core::tool::{ApprovalRequest, ToolContext, ToolFailureKind, ToolOutput};
 use haft_launch::Launcher;
@@ -9,7 +10,7 @@ use haft_launch::sandbox::detect_support;
 use haft_protocol::RawJson;
 use haft_protocol::content::{ToolCall, joined_text};
 use haft_protocol::ids::ToolCallId;
-use haft_tools::{Environment as _, ToolSandbox};
+use haft_tools::{Environment as _, HostEnvironment, ToolSandbox};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -17,6 +18,10 @@ use crate::ground::Ground;
 
 /// A workspace in a home directory with secrets, and haft's own directory.
 fn ground() -> Ground {
+    ground_with(|environment| environment)
+}
+
+fn ground_with(change: impl FnOnce(HostEnvironment) -> HostEnvironment) -> Ground {
     Ground::with(|environment| {
         let base = environment.cwd().parent().unwrap().to_owned();
         for dir in ["place/.git/hooks", "place/sub/repo/.git/shared", "home/.ssh", "haft/results"] {
@@ -40,7 +45,7 @@ fn ground() -> Ground {
             read: vec![base.join("haft/results")],
             network: false,
         };
-        environment.with_launcher(launcher).with_sandbox(sandbox).unwrap()
+        change(environment.with_launcher(launcher).with_sandbox(sandbox).unwrap())
     })
 }
 
@@ -145,9 +150,15 @@ async fn result_names_new_paths_from_which_code_runs() {
     if !has_sandbox() {
         return;
     }
-    let ground = ground();
+    let notices = Arc::new(Mutex::new(Vec::new()));
+    let shown = Arc::clone(&notices);
+    let ground = ground_with(move |environment| {
+        environment.with_notices(move |text| shown.lock().unwrap().push(text.to_owned()))
+    });
     let text = ground.ok("bash", bash("echo ../evil >.git/commondir; echo x >.envrc; mkdir .vscode")).await;
     let base = ground.base().display().to_string();
+    let told = notices.lock().unwrap().iter().map(|text| format!("\n[{text}]")).collect::<String>();
+    assert_eq!(text, format!("[no output]{told}"));
     assert_eq!(
         text.replace(&base, "BASE"),
         "[no output]\n[new: BASE/place/.envrc, BASE/place/.vscode; programs outside of the sandbox can run code from \

@@ -1,10 +1,10 @@
 //! Paths in the writable directories that make code run later, outside of the sandbox.
 
 use std::collections::VecDeque;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 /// Names from which editors, shells, agents and haft run commands.
@@ -33,7 +33,10 @@ const LONGEST: u64 = 64 * 1024;
 
 /// True if a path below a writable directory has a protected name: as a part, or below a directory `.git`. A file
 /// `.git` is protected, too, because it names a git directory.
+#[cfg(unix)]
 pub(super) fn has_protected_name(root: &Path, path: &Path) -> bool {
+    use std::ffi::OsStr;
+    use std::path::Component;
     let Ok(below) = path.strip_prefix(root) else { return false };
     let is_any = |name: &OsStr, names: &[&str]| names.iter().any(|other| name.eq_ignore_ascii_case(other));
     let mut in_git = root.file_name().is_some_and(|name| is_any(name, &[".git"]));
@@ -143,9 +146,12 @@ impl ProtectedPaths {
     pub(super) fn existing(&self, roots: &[PathBuf]) -> Vec<PathBuf> {
         let mut all = Vec::new();
         for path in &self.paths {
+            // One call; resolving reads each directory above for a link.
+            if is_missing(path) {
+                continue;
+            }
             match path.canonicalize() {
                 Ok(real) if real == *path => all.push(real),
-                Err(error) if is_not_found(&error) && is_missing(path) => {}
                 Ok(_) | Err(_) => {
                     let ResolvedLinks { links, real } = resolve_links(path);
                     all.extend(links.into_iter().chain(real));

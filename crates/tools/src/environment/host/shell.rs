@@ -55,14 +55,10 @@ pub(super) async fn run(
     let (reads, host) = (host.reads.clone(), host.clone());
     let report = run_blocking(move || {
         let AppearedNames { created, removed } = host.take_appeared_names();
-        if !created.is_empty() || !removed.is_empty() {
-            tracing::warn!(
-                ?created,
-                ?removed,
-                "new paths from which programs outside of the sandbox run code"
-            );
-        }
         let report = RunReport { created, removed, ..collector.finish(end, background) };
+        if let Some(notices) = &host.notices {
+            report.appeared_notes().for_each(|note| (notices.0)(&note));
+        }
         // The caller may read the complete output, wherever it is stored.
         if let (Some(reads), Some(full)) = (&reads, &report.full) {
             reads.admit(&full.path);
