@@ -22,7 +22,7 @@ use haft_packages::discovery::{Discovery, SkipReason};
 use haft_packages::install::ExtensionStore;
 use haft_packages::install::lock::{ApprovalStore, LockFile};
 use haft_providers::ModelsFile;
-use haft_tools::{ToolSandbox, ToolSandboxGap};
+use haft_tools::ToolSandbox;
 use serde_json::json;
 
 use crate::args::{DoctorArgs, ExtensionArgs};
@@ -30,6 +30,7 @@ use crate::console::{BANNER, list_width, prefixed_rows};
 use crate::exit::{Exit, OrExit as _};
 use crate::hooks::{self as of_run, HookLaunchContext};
 use crate::resources::PromptResources;
+use crate::tool_sandbox::gap_text;
 use crate::{console, setup};
 use finding::{Finding, FindingArea, PathFormatter};
 
@@ -247,12 +248,7 @@ fn tool_sandbox_finding(settings: &ToolSettings) -> Finding {
             FindingArea::Machine.note(NAME, "sandbox full: the model's commands have your rights")
         }
         (_, None) => FindingArea::Machine.ok(NAME, format!("sandbox {level}")),
-        (_, Some(ToolSandboxGap::ProtectedPaths(why))) => FindingArea::Machine.note(
-            NAME,
-            format!("sandbox {level}, but commands can change .git/hooks and the like, and file permissions: {why}"),
-        ),
-        (_, Some(ToolSandboxGap::NoSandbox(why))) => FindingArea::Machine
-            .note(NAME, format!("sandbox {level} is not available, so each command asks you: {why}")),
+        (level, Some(gap)) => FindingArea::Machine.note(NAME, gap_text(level, &gap)),
     }
 }
 

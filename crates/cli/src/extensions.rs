@@ -1,10 +1,10 @@
 //! The extensions that a run starts, and the notes about the others.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use haft_config::{Config, GrantSettings, ProcessHook, SandboxLevel, SettingOrigin};
+use haft_config::{Config, GrantSettings, Owner, ProcessHook, SandboxLevel, SettingOrigin};
 use haft_core::sanitize::sanitize_line;
 use haft_host::{DiscoveredExtensions, SpecSource};
 use haft_packages::discovery::{Discovery, DiscoveryOptions, SkipReason, SkippedExtension};
@@ -63,12 +63,22 @@ pub(crate) fn check_named(search: &DiscoveryOptions, config: &Config) -> anyhow:
     Ok(())
 }
 
-/// Returns the directories of gates that run from a directory of the user, without an approval.
-pub(crate) fn unpinned_gate_dirs(search: &DiscoveryOptions) -> Vec<PathBuf> {
+/// Returns the code of the user that runs without an approval: the directories of extensions from `--ext` and
+/// `extensions`, the files that name process hooks, and the files that the hooks' commands name.
+pub(crate) fn unpinned_code(
+    search: &DiscoveryOptions,
+    hooks: &[ProcessHook],
+    hooks_files: &[PathBuf],
+    cwd: &Path,
+) -> Vec<PathBuf> {
     let unpinned = DiscoveryOptions { global: None, project: None, ..search.clone() };
     let found = Discovery::run(&unpinned).specs.into_iter();
-    let is_own = |spec: &ExtensionSpec| spec.origin != ExtensionOrigin::Project;
-    found.filter(|spec| spec.roles.is_gate() && is_own(spec)).map(|spec| spec.dir).collect()
+    let dirs = found.filter(|spec| spec.origin != ExtensionOrigin::Project).map(|spec| spec.dir);
+    // A change of a project's hook ends the trust.
+    let own = hooks.iter().filter(|hook| hook.owner == Owner::User);
+    let code = own.flat_map(|hook| hook.code_files(cwd)).map(|named| named.path);
+    let files = hooks_files.iter().filter_map(|path| std::path::absolute(path).ok());
+    dirs.chain(code.chain(files).filter(|path| path.is_file())).collect()
 }
 
 fn banner_text(spec: &ExtensionSpec, config: &Config) -> String {
@@ -173,7 +183,34 @@ fn is_likely_typo(name: &str, other: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use haft_config::HooksFile;
+
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn unpinned_code_is_that_of_extensions_and_hooks_of_the_user() {
+        let dir = tempfile::tempdir().unwrap();
+        let cwd = dir.path().canonicalize().unwrap();
+        let write = |file: &str, text: &str| std::fs::write(cwd.join(file), text).unwrap();
+        for name in ["tool", "other"] {
+            std::fs::create_dir(cwd.join(name)).unwrap();
+            write(&format!("{name}/extension.json"), &format!(r#"{{"name":"{name}","exec":"./run"}}"#));
+            std::fs::copy("/bin/sh", cwd.join(name).join("run")).unwrap();
+        }
+        write("gate.py", "");
+        write(
+            "hooks.json",
+            r#"{"hooks":{"enabled":true,"processes":{"gate":{"enabled":true,"command":["python3","gate.py","missing.py"],
+               "observe":["tool_exec_end"]}}}}"#,
+        );
+        let file = HooksFile::load(&cwd.join("hooks.json")).unwrap();
+        assert_eq!(file.hooks().len(), 1);
+        let search = DiscoveryOptions { explicit: vec![cwd.join("tool")], ..DiscoveryOptions::default() };
+        let code = unpinned_code(&search, file.hooks(), &[cwd.join("hooks.json")], &cwd);
+        let own: Vec<_> = code.iter().filter(|path| path.starts_with(&cwd)).collect();
+        assert_eq!(own, [&cwd.join("tool"), &cwd.join("gate.py"), &cwd.join("hooks.json")]);
+    }
 
     #[track_caller]
     fn check(granted: &str, known: &[&str], expect: &[(&str, bool)]) {

@@ -33,6 +33,7 @@ use crate::run::{
 };
 use crate::session::{SessionFinder, short_id};
 use crate::setup::RunSetup;
+use crate::tool_sandbox::sandbox_gap;
 
 use screen::{ScreenOptions, ScreenThread};
 use ui_backend::{OpenSessions, RunningShells, UiBackend, UiContext};
@@ -68,6 +69,7 @@ fn run_with_setup(args: RunArgs) -> anyhow::Result<Exit> {
         keymap: screen::load_keymap(&setup.home),
         settings: screen::load_settings(&setup.config, screen_mode(&args)),
         sandbox: setup.config.tools.sandbox.value,
+        has_sandbox_gap: sandbox_gap(&setup.config.tools).is_some(),
     };
     let chosen = match open_session(&args.session, &setup, true)? {
         SessionOpenOutcome::Session(chosen) => chosen,

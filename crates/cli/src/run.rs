@@ -18,9 +18,10 @@ use haft_core::session::Session;
 
 use crate::args::{CompactArgs, RunArgs};
 use crate::console::note;
-use crate::exit::Exit;
+use crate::exit::{Exit, OrExit as _};
 use crate::session::SessionFinder;
 use crate::setup::RunSetup;
+use crate::tool_sandbox::check_working_directory;
 use crate::{console, extensions, hooks, logging, prompt};
 
 pub(crate) use build_agent::{RunParts, ToolChoice, build_agent, launcher};
@@ -119,7 +120,9 @@ fn check_setup(setup: &RunSetup) -> anyhow::Result<()> {
     check_named(setup)
 }
 
+/// Checks the working directory, and that the extensions and hooks of the command line can start.
 pub(crate) fn check_named(setup: &RunSetup) -> anyhow::Result<()> {
+    check_working_directory(&setup.home, &setup.cwd, &setup.config.tools).or_exit(Exit::Configuration)?;
     extensions::check_named(&setup.search, &setup.config)?;
     hooks::check_hook_names(&setup.hooks, &setup.search, &setup.config)
 }

@@ -1,14 +1,17 @@
 //! The environment of haft's own tools: the sandbox that the settings describe.
 
+mod worktree;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use haft_config::{Home, SourcedValue, ToolSandboxLevel, ToolSettings, list_items};
 use haft_launch::Launcher;
 use haft_packages::GrantedPath;
-use haft_tools::{HostEnvironment, ToolSandbox};
+use haft_tools::{HostEnvironment, ToolSandbox, ToolSandboxGap};
 
 use crate::token::VARIABLES as TOKEN_VARIABLES;
+use worktree::{RepositoryLimits, shared_git_dir};
 
 /// Paths below the home directory that usually contain secrets: keys, tokens, passwords, browser profiles, histories.
 const SECRETS: &[&str] = &[
@@ -58,26 +61,13 @@ const SECRETS: &[&str] = &[
     "Library/Keychains",
 ];
 
-/// Paths below the working directory that make code run later, outside of the sandbox.
-const PROTECTED: &[&str] = &[
-    ".claude",
-    ".envrc",
-    ".git/config",
-    ".git/hooks",
-    ".haft",
-    ".idea",
-    ".mcp.json",
-    ".pi",
-    ".vscode",
-    ".zot",
-];
-
-/// haft's own directories, which the sandbox of the tools protects.
+/// Paths that the sandbox of the tools protects.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ProtectedDirs<'a> {
+    /// haft's home directory.
     pub(crate) home: &'a Home,
-    /// The directories of gates that run without an approval. They are only readable.
-    pub(crate) gates: &'a [PathBuf],
+    /// Code that runs without an approval, often without a sandbox. It is only readable.
+    pub(crate) unpinned_code: &'a [PathBuf],
 }
 
 /// Creates the environment of the tools in `cwd`.
@@ -114,37 +104,92 @@ pub(crate) fn sandbox_fact(settings: &ToolSettings) -> Option<String> {
     Some(format!("Sandbox: commands can write only to {write}, {network} network; other calls ask the user"))
 }
 
+/// Returns the gap of the sandbox that this machine cannot enforce; `None` if there is none, or no sandbox is wanted.
+pub(crate) fn sandbox_gap(settings: &ToolSettings) -> Option<ToolSandboxGap> {
+    (settings.sandbox.value != ToolSandboxLevel::Full).then(ToolSandbox::find_gap)?
+}
+
+/// Describes a gap and its effect for a person.
+pub(crate) fn gap_text(level: ToolSandboxLevel, gap: &ToolSandboxGap) -> String {
+    let name = level.name();
+    match gap {
+        ToolSandboxGap::NoSandbox(why) => {
+            format!("sandbox {name} is not available, so each command asks you: {why}")
+        }
+        ToolSandboxGap::ProtectedPaths(why) if level == ToolSandboxLevel::ReadOnly => {
+            format!("sandbox {name} is incomplete, so commands can change the permissions of files: {why}")
+        }
+        ToolSandboxGap::ProtectedPaths(why) => {
+            format!(
+                "sandbox {name} is incomplete, so each command asks you, because it could change .git/hooks and the \
+                 like: {why}"
+            )
+        }
+    }
+}
+
 /// Returns the sandbox that the settings describe; `None` at level `full`.
 fn tool_sandbox(
     dirs: ProtectedDirs<'_>,
     cwd: &Path,
     settings: &ToolSettings,
 ) -> anyhow::Result<Option<ToolSandbox>> {
+    if settings.sandbox.value == ToolSandboxLevel::Full {
+        return Ok(None);
+    }
+    check_working_directory(dirs.home, cwd, settings)?;
     let user_home = std::env::home_dir();
+    let secrets = user_home.iter().flat_map(|user_home| SECRETS.iter().map(|path| user_home.join(path)));
+    let hide: Vec<PathBuf> =
+        secrets.chain(paths("tools.hide", &settings.hide, cwd, user_home.as_deref())?).collect();
+    let never = vec![dirs.home.root().to_owned()];
     let write = match settings.sandbox.value {
-        ToolSandboxLevel::Full => return Ok(None),
-        ToolSandboxLevel::ReadOnly => Vec::new(),
+        ToolSandboxLevel::Full | ToolSandboxLevel::ReadOnly => Vec::new(),
         ToolSandboxLevel::Workspace => {
             let mut write = paths("tools.write", &settings.write, cwd, user_home.as_deref())?;
             // A home directory is not a workspace: programs run code from its files, and some contain secrets.
-            if !user_home.as_ref().is_some_and(|user_home| user_home.starts_with(cwd)) {
-                write.extend([cwd.to_owned()].into_iter().chain(git_directories(cwd)));
+            if !user_home.as_ref().is_some_and(|user_home| contains(cwd, user_home)) {
+                write.push(cwd.to_owned());
+                let not_above: Vec<PathBuf> = user_home.iter().chain(&never).cloned().collect();
+                let not_in = [never.as_slice(), &hide].concat();
+                write
+                    .extend(shared_git_dir(cwd, RepositoryLimits { not_above: &not_above, not_in: &not_in }));
             }
             write
         }
     };
-    let protect = write.iter().flat_map(|root| protected_paths(root));
-    let protect = protect.chain(dirs.gates.iter().cloned()).collect();
-    let secrets = user_home.iter().flat_map(|user_home| SECRETS.iter().map(|path| user_home.join(path)));
-    let hide = secrets.chain(paths("tools.hide", &settings.hide, cwd, user_home.as_deref())?).collect();
     Ok(Some(ToolSandbox {
         write,
-        protect,
+        protect: dirs.unpinned_code.to_vec(),
         hide,
-        never: vec![dirs.home.root().to_owned()],
+        never,
         read: vec![dirs.home.results_dir()],
         network: settings.network.value,
     }))
+}
+
+/// Checks that the working directory is not one of haft's own, because tools in a sandbox never use those.
+///
+/// # Errors
+/// The working directory is in haft's home directory.
+pub(crate) fn check_working_directory(
+    home: &Home,
+    cwd: &Path,
+    settings: &ToolSettings,
+) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        settings.sandbox.value == ToolSandboxLevel::Full || !contains(home.root(), cwd),
+        "the working directory {} is in haft's home directory, where tools have no access; start haft in another \
+         directory, or with --sandbox full",
+        cwd.display()
+    );
+    Ok(())
+}
+
+/// True if a path is a directory or below it, after links were resolved.
+fn contains(dir: &Path, path: &Path) -> bool {
+    let resolve = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    resolve(path).starts_with(resolve(dir))
 }
 
 /// Checks the paths in the settings.
@@ -177,24 +222,44 @@ fn paths(
     parsed.collect::<anyhow::Result<_>>().with_context(|| format!("{}: {key}", set.origin))
 }
 
-/// Returns the paths below a writable directory that stay read-only. `.git` is one of them if it is a file, which
-/// names the directory of the repository.
-fn protected_paths(root: &Path) -> impl Iterator<Item = PathBuf> {
-    let git = root.join(".git");
-    let git_file = git.is_file().then_some(git);
-    let bare = [root.join("hooks"), root.join("config")].into_iter().filter(|_| root.join("HEAD").is_file());
-    PROTECTED.iter().map(move |path| root.join(path)).chain(git_file).chain(bare)
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Returns the directories of a repository of which `cwd` is a worktree: its own and the shared one, which commits
-/// change. The repository must name this worktree, because a project could name any repository.
-fn git_directories(cwd: &Path) -> Vec<PathBuf> {
-    let named = |file: PathBuf, prefix: &str| {
-        let text = std::fs::read_to_string(&file).ok()?;
-        file.parent()?.join(text.strip_prefix(prefix)?.trim()).canonicalize().ok()
-    };
-    let Some(own) = named(cwd.join(".git"), "gitdir:") else { return Vec::new() };
-    let names_this = named(own.join("gitdir"), "") == cwd.join(".git").canonicalize().ok();
-    let common = named(own.join("commondir"), "");
-    [Some(own), common].into_iter().flatten().filter(|_| names_this).collect()
+    #[test]
+    fn working_directory_is_not_in_the_home_directory_of_haft() {
+        let settings = ToolSettings::default();
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("haft");
+        std::fs::create_dir_all(root.join("extensions")).unwrap();
+        let home = Home::at(&root);
+        for inside in [root.clone(), root.join("extensions"), root.join("extensions/../../haft")] {
+            let error = check_working_directory(&home, &inside, &settings).unwrap_err().to_string();
+            assert!(error.contains("is in haft's home directory"), "{error}");
+        }
+        check_working_directory(&home, dir.path(), &settings).unwrap();
+    }
+
+    #[test]
+    fn text_of_a_gap_names_its_effect() {
+        let check = |level, gap: fn(String) -> ToolSandboxGap, expect: &str| {
+            let text = gap_text(level, &gap("no namespaces".to_owned()));
+            assert!(text.contains(expect) && text.ends_with(": no namespaces"), "{text}");
+        };
+        check(
+            ToolSandboxLevel::Workspace,
+            ToolSandboxGap::NoSandbox,
+            "workspace is not available, so each command",
+        );
+        check(
+            ToolSandboxLevel::Workspace,
+            ToolSandboxGap::ProtectedPaths,
+            "incomplete, so each command asks you",
+        );
+        check(
+            ToolSandboxLevel::ReadOnly,
+            ToolSandboxGap::ProtectedPaths,
+            "incomplete, so commands can change",
+        );
+    }
 }

@@ -1,8 +1,12 @@
 //! Detects that this process was started by a tool or an extension.
 //!
 //! Two marks are looked for, because each alone can be lost: the launcher among the ancestors, and a variable. On Linux
-//! the launcher is the parent of all orphans below it, so a process cannot leave the tree while its command runs. A
-//! process that stays in the background after its command can lose both marks.
+//! the launcher is the parent of all orphans below it, so a process cannot leave the tree while its command runs.
+//!
+//! The marks stop mistakes. A process without a sandbox can lose both: in the background after its command, in a
+//! namespace of process ids, where the ancestors are missing as in a container, or by asking a service of the user to
+//! start a program. An ancestor that cannot be read is therefore not a mark: systems that hide the processes of other
+//! users hide the ancestors of a login, too.
 
 use std::ffi::OsStr;
 

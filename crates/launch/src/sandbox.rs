@@ -59,7 +59,8 @@ pub struct Sandbox {
     /// The paths that the program may read and change, including creating, renaming and removing files below them.
     #[serde(default)]
     pub write: Vec<PathBuf>,
-    /// The paths below `write` that the program may only read. Needs [`ConfinementLevel::Isolated`].
+    /// The paths below `write` that the program may only read. A link is kept from being replaced; list its target, too.
+    /// Needs [`ConfinementLevel::Isolated`].
     #[serde(default)]
     pub protect: Vec<PathBuf>,
     /// The files that the program may read and execute, in addition to itself and its interpreter.
@@ -178,7 +179,8 @@ impl Sandbox {
     /// Checks the targets of symbolic links, which may lead to paths that cannot be listed. The launcher rejects
     /// missing paths.
     fn check_link_targets(&self) -> Result<(), SandboxError> {
-        for path in self.listed_paths() {
+        // A protected link gives no access to its target.
+        for path in self.listed_paths().filter(|path| !self.protect.contains(path)) {
             let Ok(real) = path.canonicalize() else { continue };
             check_listable(&real).map_err(|error| error.with_path(path))?;
             if self.write.contains(path) {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use haft_core::tool::ApprovalRequest;
 
-use crate::environment::{AccessKind, Environment, EnvironmentError};
+use crate::environment::{AccessKind, Environment, EnvironmentError, RunApproval};
 use crate::path;
 
 /// The flag that permits all calls without an approval.
@@ -37,7 +37,14 @@ pub(crate) async fn approval_request(
             environment.sandbox()?;
             match (outside, environment.needs_approval_to_run()) {
                 (Some(why), _) => format!("run outside of the sandbox: {why}"),
-                (None, Some(missing)) => format!("run without a sandbox, because {missing}"),
+                (None, Some(RunApproval { missing, keeps_sandbox: false })) => {
+                    format!("run without a sandbox, because {missing}")
+                }
+                (None, Some(RunApproval { missing, keeps_sandbox: true })) => {
+                    format!(
+                        "run in a sandbox that does not protect .git/hooks and similar paths, because {missing}"
+                    )
+                }
                 (None, None) => return None,
             }
         }

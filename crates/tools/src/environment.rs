@@ -107,7 +107,7 @@ pub trait Environment: Send + Sync {
 
     /// Returns the reason why each command needs an approval; `None` if commands may run in the sandbox, or without
     /// one.
-    fn needs_approval_to_run(&self) -> Option<String> {
+    fn needs_approval_to_run(&self) -> Option<RunApproval> {
         None
     }
 
@@ -115,6 +115,15 @@ pub trait Environment: Send + Sync {
     fn without_sandbox(&self) -> Option<Arc<dyn Environment>> {
         None
     }
+}
+
+/// The reason why each command needs an approval.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunApproval {
+    /// What is missing on this machine, as a clause.
+    pub missing: String,
+    /// True if an approved command runs in the sandbox, which is incomplete. If false, there is no sandbox.
+    pub keeps_sandbox: bool,
 }
 
 /// Removes `.` and `..` components; a `..` removes the component before it.
@@ -280,17 +289,34 @@ pub struct RunReport {
     pub full: Option<FullOutput>,
     /// True if a background process still held the output when reading stopped.
     pub background: bool,
+    /// New paths from which programs outside of the sandbox run code.
+    pub created: Vec<PathBuf>,
+    /// New paths that were removed, because they would have made git run code.
+    pub removed: Vec<PathBuf>,
 }
 
 impl RunReport {
-    /// Returns notes about the output, one sentence each: the omitted part and the file with the complete output, and
-    /// background processes that still write.
+    /// Returns notes, one sentence each: the omitted part and the file with the complete output, background processes
+    /// that still write, and new paths that can make code run.
     pub fn notes(&self) -> Vec<String> {
         let background = self.background.then(|| {
             "a background process still writes to the output, which is no longer read; start it with >log 2>&1"
                 .to_owned()
         });
-        self.omission_note().into_iter().chain(background).collect()
+        self.omission_note().into_iter().chain(background).chain(self.appeared_notes()).collect()
+    }
+
+    fn appeared_notes(&self) -> impl Iterator<Item = String> {
+        let list = |paths: &[PathBuf]| {
+            let names: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
+            (!names.is_empty()).then(|| names.join(", "))
+        };
+        let created = list(&self.created).map(|names| {
+            format!("new: {names}; programs outside of the sandbox can run code from there, so check it")
+        });
+        let removed =
+            list(&self.removed).map(|names| format!("removed {names}: git would run code that it names"));
+        created.into_iter().chain(removed)
     }
 
     fn omission_note(&self) -> Option<String> {

@@ -33,6 +33,8 @@ pub(super) struct ScreenOptions {
     pub(super) settings: Settings,
     /// The level of the tools' sandbox.
     pub(super) sandbox: ToolSandboxLevel,
+    /// True if this machine cannot enforce a part of it.
+    pub(super) has_sandbox_gap: bool,
 }
 
 pub(super) fn load_keymap(home: &Home) -> Keymap {
@@ -136,7 +138,8 @@ async fn run_screen(
     requests: mpsc::UnboundedSender<RpcRequest>,
     lines: mpsc::Receiver<ServerLine>,
 ) -> anyhow::Result<ExitReason> {
-    let ScreenOptions { prompt, opens_session_picker: picks, keymap, settings, sandbox } = start;
+    let ScreenOptions { prompt, opens_session_picker: picks, keymap, settings, sandbox, has_sandbox_gap } =
+        start;
     let environment = Environment::from_process();
     let appearance = match settings.get(THEME) {
         "dark" => Some(Appearance::Dark),
@@ -152,6 +155,7 @@ async fn run_screen(
         appearance: appearance.unwrap_or_default(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         sandbox: Some(sandbox.name().to_owned()),
+        has_sandbox_gap,
         ..AppOptions::default()
     };
     let state = AppState::new(options, Instant::now());

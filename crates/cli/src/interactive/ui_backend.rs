@@ -55,8 +55,8 @@ impl UiContext {
     /// # Errors
     /// An invalid path in the settings, or no private directory for commands.
     fn tool_environment(&self) -> anyhow::Result<HostEnvironment> {
-        // The person's own commands may change gates.
-        let dirs = ProtectedDirs { home: &self.home, gates: &[] };
+        // The person's own commands may change their extensions.
+        let dirs = ProtectedDirs { home: &self.home, unpinned_code: &[] };
         tool_environment(dirs, &self.cwd, &self.tools, launcher()?)
     }
 

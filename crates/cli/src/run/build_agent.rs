@@ -13,6 +13,7 @@ use haft_config::{CompactionSettings, Config, GrantSettings, Home, OnTimeout, Ow
 use haft_core::compact::CompactSettings;
 use haft_core::model::{Model, ThinkingLevel};
 use haft_core::prompt::SystemPrompt;
+use haft_core::sanitize::sanitize_line;
 use haft_core::session::Session;
 use haft_core::tool::{Tool, ToolSet};
 use haft_core::{Agent, AgentBuilder};
@@ -31,6 +32,7 @@ use haft_tools::{ServiceTools, builtin_tools, skill_tool};
 use tokio::sync::watch;
 
 use crate::args::RunArgs;
+use crate::console::note;
 use crate::exit::{Exit, OrExit as _};
 use crate::extensions::{self, ProjectOnlySettings};
 use crate::hooks::HookLaunchContext;
@@ -63,7 +65,7 @@ pub(crate) struct RunParts {
     /// The access of haft's own tools.
     pub(crate) tool_settings: ToolSettings,
     /// The directories of gates that tools must not change.
-    pub(crate) gate_dirs: Vec<PathBuf>,
+    pub(crate) unpinned_code: Vec<PathBuf>,
     /// Removes the keys of providers from results.
     pub(crate) keys: KeyRedactor,
 }
@@ -121,7 +123,7 @@ impl RunParts {
             compaction: CompactSettings::default(),
             tools: ToolChoice::All,
             tool_settings: ToolSettings::default(),
-            gate_dirs: Vec::new(),
+            unpinned_code: Vec::new(),
             keys: KeyRedactor::default(),
         }
     }
@@ -148,7 +150,7 @@ impl RunParts {
         let others = ModelResolver::new(first, &config.settings, models, auth, &model.info());
         let context = hook_launch_context(&home, &cwd, &search);
         let grants = config.grant.keys().cloned().collect();
-        let gate_dirs = extensions::unpinned_gate_dirs(&search);
+        let unpinned_code = extensions::unpinned_code(&search, &hooks, &args.ext.hooks_config, &cwd);
         let source = extensions::spec_source(
             search.clone(),
             hooks,
@@ -169,7 +171,7 @@ impl RunParts {
             compaction: compact_settings(&config.compaction),
             tools,
             tool_settings: config.tools,
-            gate_dirs,
+            unpinned_code,
             keys,
             ..plain
         })
@@ -260,9 +262,10 @@ fn tool_pins(approved: ApprovalStore) -> Arc<dyn ToolPins> {
 /// Starts the extensions, waits until they are ready, and builds the agent.
 pub(crate) async fn build_agent(parts: RunParts, ends: SessionOutputs) -> anyhow::Result<RunningAgent> {
     let launcher = launcher()?;
-    let protected = ProtectedDirs { home: &parts.home, gates: &parts.gate_dirs };
+    let protected = ProtectedDirs { home: &parts.home, unpinned_code: &parts.unpinned_code };
     let environment = tool_environment(protected, &parts.host.cwd, &parts.tool_settings, launcher.clone())
-        .or_exit(Exit::Configuration)?;
+        .or_exit(Exit::Configuration)?
+        .with_notices(|text| note(&sanitize_line(&format!("haft: {text}"))));
     let services = ServiceTools::new(environment.clone()).keep_out_of(parts.home.root());
     let mut builtin = builtin_tools(Arc::new(environment));
     builtin.extend(parts.resources.skill_source().map(skill_tool));

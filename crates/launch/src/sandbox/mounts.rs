@@ -3,6 +3,7 @@
 //! Landlock permits paths but cannot deny a path inside a permitted one, and it does not restrict `chmod`. Mounts close
 //! both gaps.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -36,7 +37,7 @@ pub(super) fn separate_mounts(sandbox: &Sandbox) -> io::Result<()> {
         sys::enable_loopback()?;
     }
     restrict_writing(&sandbox.write)?;
-    sandbox.protect.iter().try_for_each(|path| protect_path(path, &sandbox.write))?;
+    protect_paths(sandbox)?;
     hide_paths(sandbox)?;
     mount("tmpfs", SHARED_MEMORY, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, c"mode=1777")
         .map_err(|error| step_failed("mount", Path::new(SHARED_MEMORY), error))
@@ -82,18 +83,51 @@ fn clone_tree(path: &Path) -> rustix::io::Result<OwnedFd> {
     open_tree(CWD, path, flags)
 }
 
-/// Makes a path read-only, and keeps the directories between it and its writable directory from being renamed: a mount
-/// point cannot be.
-fn protect_path(path: &Path, writable: &[PathBuf]) -> io::Result<()> {
+/// Makes the protected paths read-only. Keeps the directories between them, or hidden paths, and a writable directory
+/// from being renamed: a mount point cannot be. Otherwise a later program would find the path at another place.
+fn protect_paths(sandbox: &Sandbox) -> io::Result<()> {
+    let mut pinned = BTreeSet::new();
+    for path in &sandbox.protect {
+        pin_parents(path, &sandbox.write, &mut pinned)?;
+        if path.is_symlink() {
+            pin_link(path).map_err(|error| step_failed("protect", path, error))?;
+            continue;
+        }
+        if pinned.insert(path.clone()) {
+            pin(path)?;
+        }
+        sys::set_read_only(path).map_err(|error| step_failed("protect", path, error))?;
+    }
+    // A hidden path itself becomes a mount point later.
+    sandbox.hide.iter().filter(|path| path.exists()).try_for_each(|path| {
+        let Ok(real) = path.canonicalize() else { return Ok(()) };
+        pin_parents(&real, &sandbox.write, &mut pinned)
+    })
+}
+
+/// Keeps the directories between a path and its writable directory from being renamed.
+fn pin_parents(path: &Path, writable: &[PathBuf], pinned: &mut BTreeSet<PathBuf>) -> io::Result<()> {
     let root = writable.iter().find(|writable| path.starts_with(writable));
     let between = path.ancestors().skip(1).take_while(|dir| root.is_some_and(|root| dir != root));
-    let mut pinned: Vec<&Path> = between.collect();
-    pinned.reverse();
-    pinned.push(path);
-    for dir in pinned {
-        mount_bind_recursive(dir, dir).map_err(|error| step_failed("protect", dir, error))?;
-    }
-    sys::set_read_only(path).map_err(|error| step_failed("protect", path, error))
+    let mut between: Vec<&Path> = between.collect();
+    between.reverse();
+    between.into_iter().try_for_each(|dir| match pinned.insert(dir.to_owned()) {
+        true => pin(dir),
+        false => Ok(()),
+    })
+}
+
+fn pin(path: &Path) -> io::Result<()> {
+    mount_bind_recursive(path, path).map_err(|error| step_failed("protect", path, error))
+}
+
+/// Keeps a link from being replaced. Its target is not affected.
+fn pin_link(link: &Path) -> rustix::io::Result<()> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_SYMLINK_NOFOLLOW;
+    let tree = open_tree(CWD, link, flags)?;
+    move_mount(&tree, c"", CWD, link, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
 }
 
 /// Replaces the paths that the program may not read with empty ones.

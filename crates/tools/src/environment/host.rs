@@ -7,6 +7,7 @@ mod command_dir;
 mod files;
 mod kind;
 mod private;
+mod protected;
 mod sandbox;
 mod search;
 mod shell;
@@ -25,12 +26,13 @@ use collector::ScratchDir;
 use command_dir::CommandDir;
 use haft_core::file_queue::FileQueue;
 use haft_launch::{EnvPolicy, Launcher, Sandbox};
-use sandbox::{FileBoundaries, resolve_missing};
+use protected::{AppearedNames, ProtectedPaths};
+use sandbox::{FileBoundaries, check_without_boundaries, resolve_missing};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     AccessKind, ClaimedFile, DirectoryEntry, Environment, EnvironmentError, FileStat, FindHits, FindQuery,
-    GrepHits, GrepQuery, ParentPolicy, ResolvedPlace, RunReport, ShellCommand,
+    GrepHits, GrepQuery, ParentPolicy, ResolvedPlace, RunApproval, RunReport, ShellCommand,
 };
 use crate::environment::run_blocking;
 
@@ -53,6 +55,7 @@ pub struct HostEnvironment {
     sandbox: Option<Arc<CommandSandbox>>,
     /// The boundaries of file tools in the sandbox.
     boundaries: Option<FileBoundaries>,
+    notices: Option<NoticeSink>,
     scratch: ScratchDir,
     disk: Arc<SharedWriteState>,
     /// The files that may be read, or `None` for all.
@@ -77,6 +80,7 @@ impl HostEnvironment {
             commands: Arc::default(),
             sandbox: None,
             boundaries: None,
+            notices: None,
             scratch: ScratchDir::Own(private::private_temp_dir("results")),
             disk: Arc::new(SharedWriteState::new(private::private_temp_dir("in-place"))),
             reads: None,
@@ -99,7 +103,7 @@ impl HostEnvironment {
     }
 
     /// Restricts commands and file tools. Needs a launcher; see [`with_launcher`](Self::with_launcher). On systems other
-    /// than Unix, only commands are restricted: each needs an approval.
+    /// than Unix, every command and every change of a file needs an approval.
     ///
     /// # Errors
     /// If the directory for temporary files cannot be created.
@@ -109,9 +113,17 @@ impl HostEnvironment {
             Err(error) if error.kind() == io::ErrorKind::Unsupported => None,
             Err(error) => return Err(error),
         };
+        let sandbox = SandboxOfTools { sandbox, gap: ToolSandbox::find_gap(), protected: OnceLock::new() };
         (self.sandbox, self.boundaries) = (Some(Arc::new(CommandSandbox::Tools(sandbox))), boundaries);
         self.disk = Arc::new(self.disk.new_for_same_dir());
         Ok(self)
+    }
+
+    /// Reports to a person what a command of the model has done that the person should check, one line each.
+    #[must_use]
+    pub fn with_notices(mut self, show: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.notices = Some(NoticeSink(Arc::new(show)));
+        self
     }
 
     /// Lets commands inherit these variables although their names look like secrets.
@@ -204,11 +216,35 @@ impl HostEnvironment {
     fn command_sandbox(&self) -> io::Result<Option<Sandbox>> {
         let Some(sandbox) = &self.sandbox else { return Ok(None) };
         let temp = self.command_dir()?.path();
-        match (sandbox.as_ref(), ToolSandbox::find_gap()) {
-            (CommandSandbox::Tools(_), Some(ToolSandboxGap::NoSandbox(_))) => Ok(None),
-            (CommandSandbox::Tools(sandbox), _) => Ok(Some(sandbox.for_command(temp))),
-            (CommandSandbox::Listed(rules), _) => Ok(Some(sandbox::for_listed_paths(rules, temp))),
+        Ok(match sandbox.as_ref() {
+            CommandSandbox::Tools(SandboxOfTools { gap: Some(ToolSandboxGap::NoSandbox(_)), .. }) => None,
+            CommandSandbox::Tools(tools) => {
+                Some(tools.sandbox.for_command(temp, tools.protected_paths(&self.cwd)))
+            }
+            CommandSandbox::Listed(rules) => Some(sandbox::for_listed_paths(rules, temp)),
+        })
+    }
+
+    /// Searches for the protected paths before the first command, because that can take milliseconds.
+    async fn find_protected_paths(&self) -> Result<(), EnvironmentError> {
+        match self.sandbox.clone() {
+            Some(sandbox) if sandbox.tools().is_some_and(|tools| tools.protected.get().is_none()) => {
+                let cwd = self.cwd.clone();
+                run_blocking(move || {
+                    sandbox.tools().map(|tools| tools.protected_paths(&cwd));
+                    Ok(())
+                })
+                .await
+            }
+            Some(_) | None => Ok(()),
         }
+    }
+
+    /// Returns the protected names that have appeared.
+    fn take_appeared_names(&self) -> AppearedNames {
+        let tools = self.sandbox.as_deref().and_then(CommandSandbox::tools);
+        let protected = tools.and_then(|tools| tools.protected.get());
+        protected.map(ProtectedPaths::take_appeared).unwrap_or_default()
     }
 
     /// Returns the directory of commands, which is created at the first use.
@@ -247,13 +283,64 @@ impl HostEnvironment {
     }
 }
 
+/// The receiver of notices for a person.
+#[derive(Clone)]
+struct NoticeSink(Arc<dyn Fn(&str) + Send + Sync>);
+
+impl std::fmt::Debug for NoticeSink {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NoticeSink").finish_non_exhaustive()
+    }
+}
+
 /// The sandbox of commands.
 #[derive(Debug)]
 enum CommandSandbox {
     /// All files except some can be read.
-    Tools(ToolSandbox),
+    Tools(SandboxOfTools),
     /// Only listed paths exist for the command.
     Listed(FileAccessRules),
+}
+
+impl CommandSandbox {
+    fn tools(&self) -> Option<&SandboxOfTools> {
+        match self {
+            Self::Tools(tools) => Some(tools),
+            Self::Listed(_) => None,
+        }
+    }
+}
+
+/// The sandbox of tools on this machine.
+#[derive(Debug)]
+struct SandboxOfTools {
+    sandbox: ToolSandbox,
+    gap: Option<ToolSandboxGap>,
+    /// The protected paths, which are searched for once.
+    protected: OnceLock<ProtectedPaths>,
+}
+
+impl SandboxOfTools {
+    fn protected_paths(&self, cwd: &Path) -> &ProtectedPaths {
+        self.protected.get_or_init(|| {
+            let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
+            ProtectedPaths::find(&self.sandbox.writable_paths(), &cwd, &self.sandbox.protect)
+        })
+    }
+
+    /// Returns the reason why each command needs an approval.
+    fn needs_approval(&self) -> Option<RunApproval> {
+        match &self.gap {
+            Some(ToolSandboxGap::NoSandbox(missing)) => {
+                Some(RunApproval { missing: missing.clone(), keeps_sandbox: false })
+            }
+            // Without a writable directory there is nothing to protect.
+            Some(ToolSandboxGap::ProtectedPaths(missing)) if !self.sandbox.write.is_empty() => {
+                Some(RunApproval { missing: missing.clone(), keeps_sandbox: true })
+            }
+            Some(ToolSandboxGap::ProtectedPaths(_)) | None => None,
+        }
+    }
 }
 
 /// The files that may be read and changed. A directory includes its content. A missing path is not accessible.
@@ -335,9 +422,14 @@ impl Environment for HostEnvironment {
     }
 
     async fn check_access(&self, path: &Path, access: AccessKind) -> Result<(), EnvironmentError> {
-        let Some(boundaries) = self.boundaries.clone() else { return Ok(()) };
+        let (boundaries, sandbox) = (self.boundaries.clone(), self.sandbox.clone());
         let path = path.to_owned();
-        run_blocking(move || boundaries.check(&path, access)).await
+        run_blocking(move || match (boundaries, sandbox.as_deref().and_then(CommandSandbox::tools)) {
+            (Some(boundaries), _) => boundaries.check(&path, access),
+            (None, Some(tools)) => check_without_boundaries(&tools.sandbox, &path, access),
+            (None, None) => Ok(()),
+        })
+        .await
     }
 
     async fn resolve(&self, path: &Path) -> Result<ResolvedPlace, EnvironmentError> {
@@ -353,18 +445,11 @@ impl Environment for HostEnvironment {
     }
 
     fn sandbox(&self) -> Option<&ToolSandbox> {
-        match self.sandbox.as_deref()? {
-            CommandSandbox::Tools(sandbox) => Some(sandbox),
-            CommandSandbox::Listed(_) => None,
-        }
+        Some(&self.sandbox.as_deref()?.tools()?.sandbox)
     }
 
-    fn needs_approval_to_run(&self) -> Option<String> {
-        self.sandbox()?;
-        match ToolSandbox::find_gap() {
-            Some(ToolSandboxGap::NoSandbox(reason)) => Some(reason),
-            Some(ToolSandboxGap::ProtectedPaths(_)) | None => None,
-        }
+    fn needs_approval_to_run(&self) -> Option<RunApproval> {
+        self.sandbox.as_deref()?.tools()?.needs_approval()
     }
 
     fn without_sandbox(&self) -> Option<Arc<dyn Environment>> {

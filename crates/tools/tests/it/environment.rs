@@ -90,7 +90,17 @@ impl Environment for Memory {
         let bytes = command.command.len() as u64;
         let tail = format!("{} for {:?}", command.command, command.timeout);
         let end = RunEnd::Exited(0);
-        Ok(RunReport { end, tail, lines: 1, bytes, cut: false, full: None, background: false })
+        Ok(RunReport {
+            end,
+            tail,
+            lines: 1,
+            bytes,
+            cut: false,
+            full: None,
+            background: false,
+            created: Vec::new(),
+            removed: Vec::new(),
+        })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::sync::{Arc, Mutex};
 
 use haft_core::tool::{ApprovalRequest, ToolContext, ToolFailureKind, ToolOutput};
 use haft_launch::Launcher;
@@ -9,7 +10,7 @@ use haft_launch::sandbox::detect_support;
 use haft_protocol::RawJson;
 use haft_protocol::content::{ToolCall, joined_text};
 use haft_protocol::ids::ToolCallId;
-use haft_tools::{Environment as _, ToolSandbox};
+use haft_tools::{Environment as _, HostEnvironment, ToolSandbox};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -17,9 +18,13 @@ use crate::ground::Ground;
 
 /// A workspace in a home directory with secrets, and haft's own directory.
 fn ground() -> Ground {
+    ground_with(|environment| environment)
+}
+
+fn ground_with(change: impl FnOnce(HostEnvironment) -> HostEnvironment) -> Ground {
     Ground::with(|environment| {
         let base = environment.cwd().parent().unwrap().to_owned();
-        for dir in ["place/.git/hooks", "home/.ssh", "haft/results"] {
+        for dir in ["place/.git/hooks", "place/sub/repo/.git/shared", "home/.ssh", "haft/results"] {
             fs::create_dir_all(base.join(dir)).unwrap();
         }
         for file in
@@ -28,17 +33,19 @@ fn ground() -> Ground {
             fs::write(base.join(file), "original\n").unwrap();
         }
         symlink(base.join("home"), base.join("place/link")).unwrap();
+        symlink("shared", base.join("place/sub/repo/.git/hooks")).unwrap();
+        fs::write(base.join("place/sub/repo/.git/HEAD"), "").unwrap();
         let launcher = Launcher { program: haft_test_support::launcher_path(), args: Vec::new() };
         let place = base.join("place");
         let sandbox = ToolSandbox {
-            protect: vec![place.join(".git/hooks"), place.join(".git/config"), place.join(".haft")],
-            write: vec![place],
+            protect: vec![place.join("file")],
+            write: vec![place.join("sub2"), place],
             hide: vec![base.join("home/.ssh"), base.join("home/.aws")],
             never: vec![base.join("haft")],
             read: vec![base.join("haft/results")],
             network: false,
         };
-        environment.with_launcher(launcher).with_sandbox(sandbox).unwrap()
+        change(environment.with_launcher(launcher).with_sandbox(sandbox).unwrap())
     })
 }
 
@@ -93,7 +100,7 @@ async fn note_names_what_the_sandbox_blocked() {
     }
     let ground = ground();
     let write = "blocked by the sandbox: write outside of the workspace, or to a protected path; commands can write \
-                 to BASE/place and $TMPDIR; to ask the user for this command, pass outside_sandbox";
+                 to BASE/place/sub2, BASE/place and $TMPDIR; to ask the user for this command, pass outside_sandbox";
     for command in [
         "echo x >../home/notes",
         "echo x >.git/hooks/pre-commit",
@@ -113,6 +120,66 @@ async fn note_names_what_the_sandbox_blocked() {
     // A failure for another reason has no note.
     let text = ground.error("bash", bash("echo original; grep nothing file")).await;
     assert!(!text.contains("sandbox"), "{text}");
+    assert_eq!(fs::read_to_string(ground.base().join("home/notes")).unwrap(), "original\n");
+}
+
+#[tokio::test]
+async fn commands_cannot_change_repositories_below_the_workspace() {
+    if !has_sandbox() {
+        return;
+    }
+    let ground = ground();
+    for command in [
+        "echo x >sub/repo/.git/hooks/pre-commit",
+        "echo x >sub/repo/.git/shared/pre-commit",
+        "rm sub/repo/.git/hooks",
+        "mv sub other",
+        "mv sub/repo/.git sub/repo/old",
+        "echo x >file",
+    ] {
+        ground.error("bash", bash(command)).await;
+    }
+    assert_eq!(fs::read_dir(ground.path("sub/repo/.git/shared")).unwrap().count(), 0);
+    assert_eq!(fs::read_link(ground.path("sub/repo/.git/hooks")).unwrap().as_os_str(), "shared");
+    ground.ok("bash", bash("echo x >sub/repo/.git/index && mkdir sub/repo/src")).await;
+}
+
+/// A name that does not exist cannot be protected.
+#[tokio::test]
+async fn result_names_new_paths_from_which_code_runs() {
+    if !has_sandbox() {
+        return;
+    }
+    let notices = Arc::new(Mutex::new(Vec::new()));
+    let shown = Arc::clone(&notices);
+    let ground = ground_with(move |environment| {
+        environment.with_notices(move |text| shown.lock().unwrap().push(text.to_owned()))
+    });
+    let text = ground.ok("bash", bash("echo ../evil >.git/commondir; echo x >.envrc; mkdir .vscode")).await;
+    let base = ground.base().display().to_string();
+    let told = notices.lock().unwrap().iter().map(|text| format!("\n[{text}]")).collect::<String>();
+    assert_eq!(text, format!("[no output]{told}"));
+    assert_eq!(
+        text.replace(&base, "BASE"),
+        "[no output]\n[new: BASE/place/.envrc, BASE/place/.vscode; programs outside of the sandbox can run code from \
+         there, so check it]\n[removed BASE/place/.git/commondir: git would run code that it names]"
+    );
+    assert!(!ground.path(".git/commondir").exists());
+    assert_eq!(ground.ok("bash", bash("true")).await, "[no output]");
+    ground.error("bash", bash("echo y >.envrc")).await;
+    let text = ground.ok("bash", bash("echo x >sub/repo/.git/commondir")).await;
+    assert!(text.contains("[removed ") && !ground.path("sub/repo/.git/commondir").exists(), "{text}");
+}
+
+/// A command could replace a part of the path with a link between two commands.
+#[tokio::test]
+async fn commands_cannot_widen_the_writable_directories() {
+    if !has_sandbox() {
+        return;
+    }
+    let ground = ground();
+    ground.ok("bash", bash("rm -rf sub2; ln -s ../home sub2")).await;
+    ground.error("bash", bash("echo x >sub2/notes")).await;
     assert_eq!(fs::read_to_string(ground.base().join("home/notes")).unwrap(), "original\n");
 }
 

@@ -57,6 +57,8 @@ pub struct AppOptions {
     pub resume: bool,
     /// The level of the tools' sandbox, for the status line.
     pub sandbox: Option<String>,
+    /// True if the machine cannot enforce a part of the sandbox.
+    pub has_sandbox_gap: bool,
 }
 
 impl Default for AppOptions {
@@ -70,6 +72,7 @@ impl Default for AppOptions {
             prompt: None,
             resume: false,
             sandbox: None,
+            has_sandbox_gap: false,
         }
     }
 }
@@ -108,7 +111,17 @@ pub struct AppState {
 impl AppState {
     /// Creates the initial state. [`start`](super::start) returns the first requests.
     pub fn new(options: AppOptions, now: Instant) -> Self {
-        let AppOptions { size, keymap, settings, appearance, version, prompt, resume, sandbox } = options;
+        let AppOptions {
+            size,
+            keymap,
+            settings,
+            appearance,
+            version,
+            prompt,
+            resume,
+            sandbox,
+            has_sandbox_gap,
+        } = options;
         let themes = ThemeCatalog::new(appearance, settings.get(super::settings::THEME));
         let mut known = CompletionCatalog::default();
         known.themes = themes.names();
@@ -135,7 +148,7 @@ impl AppState {
             work: ActivityState::default(),
             image_prompts: ImagePromptQueue::default(),
             deferred: held,
-            status: StatusBar::new(sandbox),
+            status: StatusBar::new(sandbox, has_sandbox_gap),
             extensions_refresh_at: None,
             pending_reload: None,
             title: String::new(),

@@ -39,6 +39,8 @@ const LONGEST: usize = 40;
 pub(super) struct StatusBar {
     /// The level of the tools' sandbox.
     sandbox: Option<String>,
+    /// True if the machine cannot enforce a part of the sandbox.
+    has_sandbox_gap: bool,
     branch: Option<String>,
     flash: Option<FlashMessage>,
     /// The time until which a second press of the key quits.
@@ -73,8 +75,8 @@ impl StatusBar {
         self.sandbox.as_deref()
     }
 
-    pub(super) fn new(sandbox: Option<String>) -> Self {
-        Self { sandbox, ..Self::default() }
+    pub(super) fn new(sandbox: Option<String>, has_sandbox_gap: bool) -> Self {
+        Self { sandbox, has_sandbox_gap, ..Self::default() }
     }
 
     pub(super) fn set_branch(&mut self, branch: Option<String>) {
@@ -182,8 +184,10 @@ impl StatusBar {
         }
         if let Some(level) = &self.sandbox {
             // Without a limit, the level is as important as a failing extension.
-            let (matters, role) = if level == FULL_ACCESS { (3, Role::Warning) } else { (1, Role::Status) };
-            item(matters, format!("sandbox {level}"), role);
+            let is_weak = level == FULL_ACCESS || self.has_sandbox_gap;
+            let (matters, role) = if is_weak { (3, Role::Warning) } else { (1, Role::Status) };
+            let gap = if self.has_sandbox_gap { ", incomplete" } else { "" };
+            item(matters, format!("sandbox {level}{gap}"), role);
         }
         if !facts.approve.is_empty() {
             item(1, format!("asks: {}", facts.approve.join(", ")), Role::Status);

@@ -23,11 +23,14 @@ impl Scene {
         let dir = tempfile::tempdir().unwrap();
         std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
         let home = dir.path().canonicalize().unwrap();
-        for path in ["project/.git/hooks", "project/src", ".ssh", ".config/gh", "state/results"] {
+        let dirs =
+            ["project/.git/hooks", "project/src", "project/sub/keys", ".ssh", ".config/gh", "state/results"];
+        for path in dirs {
             std::fs::create_dir_all(home.join(path)).unwrap();
         }
         for path in [
             "project/.git/config",
+            "project/sub/keys/1",
             "project/file",
             ".ssh/id",
             ".netrc",
@@ -41,7 +44,8 @@ impl Scene {
         let mut sandbox = Sandbox::new(ConfinementLevel::Isolated);
         let project = home.join("project");
         sandbox.read_all = true;
-        sandbox.hide = [".ssh", ".netrc", ".config/gh", ".aws", "state"].map(|path| home.join(path)).into();
+        let hide = [".ssh", ".netrc", ".config/gh", ".aws", "state", "project/sub/keys"];
+        sandbox.hide = hide.map(|path| home.join(path)).into();
         sandbox.read = vec![home.join("state/results")];
         sandbox.protect = vec![project.join(".git/hooks"), project.join(".git/config")];
         sandbox.exec = vec![project.clone()];
@@ -135,6 +139,53 @@ async fn denies_changes_of_protected_paths() {
     ] {
         let ended = scene.run(script).await;
         scene.check_unchanged(script, &ended);
+    }
+}
+
+/// A link in the place of a protected directory could otherwise be replaced with a directory.
+#[tokio::test]
+async fn denies_changes_of_protected_links() {
+    let Some(mut scene) = Scene::new() else { return };
+    let project = scene.home().join("project");
+    std::fs::create_dir_all(project.join("shared")).unwrap();
+    std::fs::remove_dir(project.join(".git/hooks")).unwrap();
+    symlink("../shared", project.join(".git/hooks")).unwrap();
+    symlink("nowhere", project.join(".envrc")).unwrap();
+    scene.sandbox.protect.push(project.join("shared"));
+    scene.sandbox.protect.push(project.join(".envrc"));
+    for script in [
+        "rm .git/hooks && mkdir .git/hooks",
+        "mv .git/hooks .git/other",
+        "mkdir new && mv -T new .git/hooks",
+        "ln -sfn ../src .git/hooks",
+        "echo x >.git/hooks/pre-commit",
+        "mv shared other",
+        "rm .envrc",
+        "echo x >new && mv new .envrc",
+        "mv .git .old",
+    ] {
+        let ended = scene.run(script).await;
+        scene.check_unchanged(script, &ended);
+        assert_eq!(
+            std::fs::read_link(project.join(".git/hooks")).unwrap(),
+            Path::new("../shared"),
+            "{script}"
+        );
+        assert!(project.join(".envrc").is_symlink(), "{script}");
+    }
+    let ended = scene.run("ls .git/hooks && cat .git/config && echo x >src/x").await;
+    assert!(ended.status.success(), "{ended:?}");
+}
+
+/// A later command would find a moved path, which is no longer hidden.
+#[tokio::test]
+async fn denies_moving_hidden_paths() {
+    let Some(scene) = Scene::new() else { return };
+    for script in ["mv sub other", "mv sub/keys other", "rm -r sub/keys", "mkdir -p n && mv -T n sub/keys"] {
+        let ended = scene.run(script).await;
+        scene.check_unchanged(script, &ended);
+        let text = std::fs::read_to_string(scene.home().join("project/sub/keys/1"));
+        assert_eq!(text.unwrap(), "original\n", "{script}");
     }
 }
 

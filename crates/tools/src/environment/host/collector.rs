@@ -120,7 +120,17 @@ impl OutputCollector {
             self.start_spill();
         }
         let full = self.spill.and_then(SpillFile::finish);
-        RunReport { end, tail, lines, bytes: self.bytes, cut, full, background }
+        RunReport {
+            end,
+            tail,
+            lines,
+            bytes: self.bytes,
+            cut,
+            full,
+            background,
+            created: Vec::new(),
+            removed: Vec::new(),
+        }
     }
 
     /// Returns the number of lines, including an unfinished one.

@@ -5,22 +5,25 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use haft_launch::Sandbox;
-use haft_launch::sandbox::{ConfinementLevel, NetworkAccess, detect_support};
+use haft_launch::sandbox::{ConfinementLevel, NetworkAccess, SandboxSupport, detect_support};
 
 use super::FileAccessRules;
 use super::atomic::PathBoundary;
+use super::protected::{ProtectedPaths, ResolvedLinks, names_at_top, resolve_links};
 use crate::environment::{AccessKind, EnvironmentError, remove_dots};
 
 /// The files, programs and network that tools may use without an approval. Commands run in a sandbox of the operating
 /// system; file tools check each path.
 ///
 /// Commands may also use a private temporary directory (`TMPDIR`), and read and execute everything that is not hidden.
-/// Missing paths have no effect.
+/// Missing paths have no effect. Names below `write` that make code run later, for example `.git/hooks`, are only
+/// readable.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolSandbox {
-    /// Directories and files to change.
+    /// Directories and files to change. A path that a command could redirect, because it leads through another of these
+    /// directories, has no effect.
     pub write: Vec<PathBuf>,
-    /// Paths below `write` that are only readable, because they make code run later.
+    /// Other paths below `write` that are only readable.
     pub protect: Vec<PathBuf>,
     /// Paths that may not be read, because they contain secrets.
     pub hide: Vec<PathBuf>,
@@ -44,7 +47,10 @@ pub enum ToolSandboxGap {
 impl ToolSandbox {
     /// Returns the part that this machine cannot enforce. The first call of the process blocks for a few milliseconds.
     pub fn find_gap() -> Option<ToolSandboxGap> {
-        let support = detect_support();
+        Self::gap_of(detect_support())
+    }
+
+    fn gap_of(support: SandboxSupport) -> Option<ToolSandboxGap> {
         match (support.standard, support.isolated) {
             (_, Ok(_)) => None,
             (Ok(_), Err(_)) if cfg!(target_os = "macos") => None,
@@ -53,14 +59,40 @@ impl ToolSandbox {
         }
     }
 
+    /// Returns the existing paths of `write`, resolved, without those in `never`.
+    ///
+    /// A path that leads through another writable directory is left out: the directory includes it already, or a command
+    /// could replace a part of it with a link to any place.
+    pub(super) fn writable_paths(&self) -> Vec<PathBuf> {
+        let is_below = |path: &Path, other: &Path| path != other && path.starts_with(other);
+        let outer = self.write.iter().filter(|path| !self.write.iter().any(|other| is_below(path, other)));
+        let resolved: Vec<(&PathBuf, ResolvedLinks)> =
+            outer.map(|path| (path, resolve_links(path))).collect();
+        let leads_through = |links: &[PathBuf], path: &Path| {
+            let others = resolved.iter().filter(|(other, _)| *other != path);
+            let mut others = others.flat_map(|(other, place)| [Some(*other), place.real.as_ref()]).flatten();
+            others.any(|other| links.iter().any(|link| is_below(link, other)))
+        };
+        let never: Vec<PathBuf> = self.never.iter().map(|path| resolve(path)).collect();
+        let permitted = resolved.iter().filter_map(|(path, place)| {
+            let real = place.real.as_ref()?;
+            let is_never = never.iter().any(|never| real.starts_with(never));
+            (!is_never && !leads_through(&place.links, path)).then_some(real)
+        });
+        let permitted: Vec<&PathBuf> = permitted.collect();
+        let outermost = permitted.iter().filter(|path| !permitted.iter().any(|other| is_below(path, other)));
+        outermost.map(|path| (*path).clone()).collect()
+    }
+
     /// Returns the sandbox of a command with this private temporary directory.
-    pub(super) fn for_command(&self, temp: &Path) -> Sandbox {
+    pub(super) fn for_command(&self, temp: &Path, protected: &ProtectedPaths) -> Sandbox {
         let level = match detect_support().isolated {
             Ok(_) => ConfinementLevel::Isolated,
             Err(_) => ConfinementLevel::Standard,
         };
         let mut sandbox = Sandbox::new(level);
-        sandbox.write = existing_paths(self.write.iter().map(PathBuf::as_path).chain([temp]));
+        sandbox.write = self.writable_paths();
+        sandbox.write.extend(existing_paths([temp].into_iter()));
         // Programs that a build creates must be executable.
         sandbox.exec.clone_from(&sandbox.write);
         sandbox.read = existing_paths(self.read.iter().map(PathBuf::as_path));
@@ -73,9 +105,7 @@ impl ToolSandbox {
             false => hidden.map(resolve).collect(),
         };
         if isolated || cfg!(target_os = "macos") {
-            let inside = |path: &PathBuf| sandbox.write.iter().any(|root| path.starts_with(root));
-            let protected = existing_paths(self.protect.iter().map(PathBuf::as_path));
-            sandbox.protect = protected.into_iter().filter(inside).collect();
+            sandbox.protect = protected.existing(&sandbox.write);
         }
         sandbox.net = match (self.network, isolated) {
             (true, _) => NetworkAccess::All,
@@ -117,15 +147,17 @@ pub(super) struct FileBoundaries {
 
 impl FileBoundaries {
     pub(super) fn new(sandbox: &ToolSandbox, temp: &Path) -> io::Result<Self> {
-        let writable = [sandbox.write.as_slice(), &[temp.to_owned()]].concat();
+        let mut writable = sandbox.writable_paths();
         let hidden = [sandbox.hide.as_slice(), &sandbox.never].concat();
-        let denied = [sandbox.protect.as_slice(), &hidden].concat();
+        let names: Vec<PathBuf> = writable.iter().flat_map(|root| names_at_top(root)).collect();
+        let denied = [sandbox.protect.as_slice(), &names, &hidden].concat();
+        writable.push(temp.to_owned());
         let readable = [sandbox.read.as_slice(), &[temp.to_owned()]].concat();
         let never = &sandbox.never;
         let rules = PathBoundary::from_rules;
         Ok(Self {
             reads: Arc::new(rules(None, &readable, &hidden, "read")?),
-            writes: Arc::new(rules(Some(&writable), &[], &denied, "written")?),
+            writes: Arc::new(rules(Some(&writable), &[], &denied, "written")?.with_protected_names()),
             approved_reads: Arc::new(rules(None, &sandbox.read, never, "read")?),
             approved_writes: Arc::new(rules(None, &[], never, "written")?),
         })
@@ -157,6 +189,30 @@ impl FileBoundaries {
     }
 }
 
+/// Checks a path on a system where file access cannot be restricted: an approval is needed for every change, and for
+/// reading hidden paths.
+///
+/// # Errors
+/// As [`FileBoundaries::check`].
+pub(super) fn check_without_boundaries(
+    sandbox: &ToolSandbox,
+    path: &Path,
+    access: AccessKind,
+) -> Result<(), EnvironmentError> {
+    let resolved = resolve_missing(path);
+    let is_in = |paths: &[PathBuf]| paths.iter().any(|other| resolved.starts_with(resolve(other)));
+    let may_read = is_in(&sandbox.read);
+    match access {
+        AccessKind::Read if may_read => Ok(()),
+        _ if is_in(&sandbox.never) => Err(EnvironmentError::refused(path, "is protected")),
+        AccessKind::Read if is_in(&sandbox.hide) => Err(EnvironmentError::outside(path, "is protected")),
+        AccessKind::Read => Ok(()),
+        AccessKind::Write => {
+            Err(EnvironmentError::outside(path, "this system cannot restrict changes to a directory"))
+        }
+    }
+}
+
 fn existing_paths<'a>(paths: impl Iterator<Item = &'a Path>) -> Vec<PathBuf> {
     // Resolving reads each directory above for a link; the first check is one call.
     paths.filter(|path| path.exists()).filter_map(|path| path.canonicalize().ok()).collect()
@@ -179,3 +235,6 @@ pub(super) fn resolve_missing(path: &Path) -> PathBuf {
         _ => real,
     }
 }
+
+#[cfg(all(test, unix))]
+mod tests;

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::HostEnvironment;
 use super::collector::OutputCollector;
+use super::protected::AppearedNames;
 use crate::environment::run_blocking;
 use crate::environment::{EnvironmentError, RunEnd, RunReport, ShellCommand};
 use crate::timeouts;
@@ -31,6 +32,7 @@ pub(super) async fn run(
     command: ShellCommand,
     progress: &(dyn Fn(String) + Send + Sync),
 ) -> Result<RunReport, EnvironmentError> {
+    host.find_protected_paths().await?;
     let mut running =
         RunningCommand::start(host, &command.command, progress).map_err(EnvironmentError::Start)?;
     let end = tokio::select! {
@@ -50,9 +52,13 @@ pub(super) async fn run(
     // After a normal end, the remaining processes are in the background on purpose. A killed group is gone.
     child.release();
     report_rest(&mut collector, progress);
-    let reads = host.reads.clone();
+    let (reads, host) = (host.reads.clone(), host.clone());
     let report = run_blocking(move || {
-        let report = collector.finish(end, background);
+        let AppearedNames { created, removed } = host.take_appeared_names();
+        let report = RunReport { created, removed, ..collector.finish(end, background) };
+        if let Some(notices) = &host.notices {
+            report.appeared_notes().for_each(|note| (notices.0)(&note));
+        }
         // The caller may read the complete output, wherever it is stored.
         if let (Some(reads), Some(full)) = (&reads, &report.full) {
             reads.admit(&full.path);

@@ -207,7 +207,16 @@ fn status_line_shows_sandbox_level() {
             AppOptions { sandbox: Some(level.to_owned()), size: (120, 12), ..AppOptions::default() };
         let screen = Fake::with(options).screen();
         assert!(screen.contains(&format!("sandbox {level}")), "{screen}");
+        assert!(!screen.contains("incomplete"), "{screen}");
     }
+    let options = AppOptions {
+        sandbox: Some("workspace".to_owned()),
+        has_sandbox_gap: true,
+        size: (120, 12),
+        ..AppOptions::default()
+    };
+    let screen = Fake::with(options).screen();
+    assert!(screen.contains("sandbox workspace, incomplete"), "{screen}");
 }
 
 #[test]

@@ -16,6 +16,7 @@ pub(super) enum AttemptKind {
     Bash,
     Move,
     Link,
+    Worktree,
     Config,
     LockFile,
     Trust,
@@ -24,12 +25,13 @@ pub(super) enum AttemptKind {
 }
 
 impl AttemptKind {
-    pub(super) const ALL: [Self; 10] = [
+    pub(super) const ALL: [Self; 11] = [
         Self::Write,
         Self::Edit,
         Self::Bash,
         Self::Move,
         Self::Link,
+        Self::Worktree,
         Self::Config,
         Self::LockFile,
         Self::Trust,
@@ -124,6 +126,7 @@ impl AttemptGenerator {
             AttemptKind::Bash => (vec![self.change_files()], None),
             AttemptKind::Move => (vec![self.move_files()], None),
             AttemptKind::Link => (self.link_files(), None),
+            AttemptKind::Worktree => (vec![self.claim_repository()], None),
             AttemptKind::Config => (vec![self.change_config()], None),
             AttemptKind::LockFile => (vec![self.change_records()], None),
             AttemptKind::Trust => (vec![self.run_personal_command()], None),
@@ -260,6 +263,22 @@ impl AttemptGenerator {
             4 => vec![bash_call(format!("ln -sfn /dev/null {target}"))],
             _ => vec![bash_call(format!("rm -rf {work}/.haft; ln -sfn {home} {work}/.haft"))],
         }
+    }
+
+    /// Makes the working directory a worktree of a repository that includes haft's home directory. The next run would
+    /// let commands change the repository.
+    fn claim_repository(&mut self) -> AttemptCall {
+        let home = &self.targets.home;
+        let repository = match self.random.random_below(3) {
+            0 => home.clone(),
+            1 => home.parent().unwrap_or(home).to_owned(),
+            _ => PathBuf::from("/"),
+        };
+        let repository = quote_path(&repository);
+        bash_call(format!(
+            "rm -rf .git; mkdir -p fake; echo 'gitdir: fake' > .git; echo ../.git > fake/gitdir; echo {repository} > \
+             fake/commondir"
+        ))
     }
 
     fn change_config(&mut self) -> AttemptCall {

@@ -12,6 +12,7 @@ use rustix::io::Errno;
 
 use super::dir::DirHandle;
 use crate::environment::EnvironmentError;
+use crate::environment::host::protected::has_protected_name;
 
 /// The boundary of the accessible files.
 #[derive(Debug)]
@@ -23,6 +24,8 @@ pub(in super::super) struct PathBoundary {
     allowed: Option<Vec<BoundaryEntry>>,
     /// Single files that were made accessible later, by their resolved paths, the oldest first.
     admitted: Mutex<VecDeque<PathBuf>>,
+    /// True if protected names below the accessible directories are never accessible.
+    protects_names: bool,
     /// The restricted action: `read` or `written`.
     action: &'static str,
 }
@@ -48,6 +51,7 @@ impl PathBoundary {
             never: Vec::new(),
             allowed: Some(vec![place]),
             admitted: Mutex::default(),
+            protects_names: false,
             action: "written",
         })
     }
@@ -67,8 +71,15 @@ impl PathBoundary {
             never: never.iter().map(resolved).collect(),
             allowed: within.map(places),
             admitted: Mutex::default(),
+            protects_names: false,
             action: done,
         })
+    }
+
+    /// Excludes names from which code is run later, such as `.git/hooks`, at any depth below the accessible directories.
+    pub(in super::super) fn with_protected_names(mut self) -> Self {
+        self.protects_names = true;
+        self
     }
 
     /// Makes a file accessible, wherever it is. Only the most recent files stay accessible.
@@ -116,7 +127,9 @@ impl PathBoundary {
     }
 
     fn is_never_accessible(&self, path: &Path) -> bool {
+        let mut allowed = self.allowed.iter().flatten().filter(|_| self.protects_names);
         self.never.iter().any(|never| path.starts_with(never))
+            || allowed.any(|place| has_protected_name(&place.path, path))
     }
 
     fn never_error(&self, path: &Path) -> EnvironmentError {
