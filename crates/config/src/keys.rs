@@ -289,8 +289,8 @@ keys! {
             kind: List("paths"),
             default: Vec::<String>::new(),
         }
-        /// Names of environment variables that commands receive although the names look like secrets, for example
-        /// `NPM_TOKEN`.
+        /// Names of environment variables that commands receive although they look like secrets, for example
+        /// `NPM_TOKEN`. See [the rule](sandbox.md#secret-variables).
         env: Vec<String> = "tools.env" {
             kind: List("names"),
             default: Vec::<String>::new(),

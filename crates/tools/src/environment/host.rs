@@ -63,7 +63,7 @@ pub struct HostEnvironment {
 
 impl HostEnvironment {
     /// Creates an environment with the working directory `cwd`, which is made absolute. Commands inherit this
-    /// process's environment without variables whose names look like secrets, and changed so that no program waits
+    /// process's environment without variables that look like secrets, and changed so that no program waits
     /// for a person: no pager, no password prompt, and an editor that fails.
     pub fn new(cwd: impl Into<PathBuf>) -> Self {
         let cwd = cwd.into();
@@ -114,7 +114,7 @@ impl HostEnvironment {
         Ok(self)
     }
 
-    /// Lets commands inherit these variables although their names look like secrets.
+    /// Lets commands inherit these variables although they look like secrets.
     #[must_use]
     pub fn with_variables<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
         self.permitted.extend(names.into_iter().map(Into::into));
