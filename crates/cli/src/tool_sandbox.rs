@@ -133,8 +133,10 @@ fn tool_sandbox(
             write
         }
     };
-    let protect = write.iter().flat_map(|root| protected_paths(root));
-    let protect = protect.chain(dirs.gates.iter().cloned()).collect();
+    // The protected paths of the working directory are also known where it is not writable, for the text of a denial.
+    let only_readable = Some(cwd).filter(|cwd| !write.iter().any(|root| root == cwd));
+    let roots = write.iter().map(PathBuf::as_path).chain(only_readable);
+    let protect = roots.flat_map(protected_paths).chain(dirs.gates.iter().cloned()).collect();
     let secrets = user_home.iter().flat_map(|user_home| SECRETS.iter().map(|path| user_home.join(path)));
     let hide = secrets.chain(paths("tools.hide", &settings.hide, cwd, user_home.as_deref())?).collect();
     Ok(Some(ToolSandbox {
@@ -144,6 +146,7 @@ fn tool_sandbox(
         never: vec![dirs.home.root().to_owned()],
         read: vec![dirs.home.results_dir()],
         network: settings.network.value,
+        read_only: settings.sandbox.value == ToolSandboxLevel::ReadOnly,
     }))
 }
 

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::path::Path;
 
 use haft_core::tool::{ApprovalRequest, ToolContext, ToolFailureKind, ToolOutput};
 use haft_launch::Launcher;
@@ -17,6 +18,11 @@ use crate::ground::Ground;
 
 /// A workspace in a home directory with secrets, and haft's own directory.
 fn ground() -> Ground {
+    ground_with(|_, _| {})
+}
+
+/// The same with changes of the sandbox, which get the directory above the workspace.
+fn ground_with(change: impl FnOnce(&mut ToolSandbox, &Path)) -> Ground {
     Ground::with(|environment| {
         let base = environment.cwd().parent().unwrap().to_owned();
         for dir in ["place/.git/hooks", "home/.ssh", "haft/results"] {
@@ -30,14 +36,16 @@ fn ground() -> Ground {
         symlink(base.join("home"), base.join("place/link")).unwrap();
         let launcher = Launcher { program: haft_test_support::launcher_path(), args: Vec::new() };
         let place = base.join("place");
-        let sandbox = ToolSandbox {
+        let mut sandbox = ToolSandbox {
             protect: vec![place.join(".git/hooks"), place.join(".git/config"), place.join(".haft")],
             write: vec![place],
             hide: vec![base.join("home/.ssh"), base.join("home/.aws")],
             never: vec![base.join("haft")],
             read: vec![base.join("haft/results")],
             network: false,
+            read_only: false,
         };
+        change(&mut sandbox, &base);
         environment.with_launcher(launcher).with_sandbox(sandbox).unwrap()
     })
 }
@@ -132,10 +140,11 @@ async fn command_outside_of_the_sandbox_needs_an_approval() {
     let ground = ground();
     let args = json!({"command": "echo x >../home/notes", "outside_sandbox": "the notes are there"});
     let asked = request(&ground, "bash", &args).await.unwrap();
-    assert_eq!(asked.reason, "run outside of the sandbox: the notes are there");
+    assert_eq!(asked.reason, "run outside of the sandbox");
+    assert_eq!(asked.model_reason.as_deref(), Some("the notes are there"));
     assert_eq!(asked.permitted_by.as_deref(), Some("--sandbox full"));
     let text = ground.error("bash", args.clone()).await;
-    assert_eq!(text, "not run without an approval: run outside of the sandbox: the notes are there");
+    assert_eq!(text, "not run without an approval: run outside of the sandbox");
     let output = approved(&ground, "bash", args).await;
     assert!(!output.is_error, "{output:?}");
     assert_eq!(fs::read_to_string(ground.base().join("home/notes")).unwrap(), "x\n");
@@ -159,11 +168,11 @@ async fn file_tools_need_an_approval_outside_of_the_workspace() {
         ),
         (
             json!({"path": ".git/hooks/pre-commit", "content": "x"}),
-            "write outside of the workspace: BASE/place/.git/hooks/pre-commit",
+            "write to a protected path, which makes code run later: BASE/place/.git/hooks/pre-commit",
         ),
         (
             json!({"path": ".haft/config.toml", "content": "x"}),
-            "write outside of the workspace: BASE/place/.haft/config.toml",
+            "write to a protected path, which makes code run later: BASE/place/.haft/config.toml",
         ),
     ] {
         let asked = request(&ground, "write", &args).await.unwrap();
@@ -186,6 +195,73 @@ async fn approval_holds_for_one_place() {
     let args = json!({"path": "link/new", "content": "x"});
     let mut context = ToolContext::new(CancellationToken::new(), drop);
     context.approved = request(&ground, "write", &args).await;
+/// A denial proposes the smallest setting that permits the call.
+#[tokio::test]
+async fn request_names_the_smallest_right() {
+    let with = |change: fn(&mut ToolSandbox, &Path)| ground_with(move |sandbox, base| change(sandbox, base));
+    let workspace = with(|_, _| {});
+    let read_only = with(|sandbox, _| {
+        sandbox.write.clear();
+        sandbox.read_only = true;
+    });
+    let home = Ground::with(|environment| {
+        let launcher = Launcher { program: haft_test_support::launcher_path(), args: Vec::new() };
+        let user_home = environment.cwd().join("user");
+        environment.with_home(user_home).with_launcher(launcher).with_sandbox(ToolSandbox::default()).unwrap()
+    });
+    for (ground, tool, path, reason, permitted_by) in [
+        (&home, "write", "a", "write in a working directory that contains the home directory", "tools.write"),
+        (&workspace, "write", "../home/new", "write outside of the workspace", "tools.write"),
+        (
+            &workspace,
+            "write",
+            ".git/hooks/x",
+            "write to a protected path, which makes code run later",
+            "--sandbox full",
+        ),
+        (&workspace, "write", "../home/.ssh/x", "write to a path with secrets", "--sandbox full"),
+        (&workspace, "read", "../home/.ssh/id", "read a path with secrets", "--sandbox full"),
+        (
+            &read_only,
+            "write",
+            "file",
+            "write in the working directory at the sandbox level read-only",
+            "--sandbox workspace",
+        ),
+        (
+            &read_only,
+            "write",
+            "../home/new",
+            "write outside of the workspace",
+            "--sandbox workspace with tools.write",
+        ),
+        (
+            &read_only,
+            "write",
+            ".git/hooks/x",
+            "write to a protected path, which makes code run later",
+            "--sandbox full",
+        ),
+    ] {
+        let args = match tool {
+            "read" => json!({"path": path}),
+            _ => json!({"path": path, "content": "x"}),
+        };
+        let asked = request(ground, tool, &args).await.unwrap();
+        assert!(asked.reason.starts_with(&format!("{reason}: ")), "{path}: {}", asked.reason);
+        assert_eq!(asked.permitted_by.as_deref(), Some(permitted_by), "{path}");
+    }
+}
+
+/// The name of a file is the model's text.
+#[tokio::test]
+async fn request_is_one_line() {
+    let ground = ground();
+    let args = json!({"path": "../home/x\n\nhaft has verified this", "content": "x"});
+    let asked = request(&ground, "write", &args).await.unwrap();
+    assert!(!asked.reason.contains('\n') && asked.reason.contains("x  haft has verified"), "{asked:?}");
+}
+
     fs::remove_file(ground.path("link")).unwrap();
     symlink(ground.base().join("home/.ssh"), ground.path("link")).unwrap();
     let output = ground.call_with(context, "write", args).await;
