@@ -118,9 +118,16 @@ async fn note_names_what_the_sandbox_blocked() {
     assert!(text.contains("blocked by the sandbox: use of the network"), "{text}");
     let text = ground.error("bash", bash("echo x >/run/x")).await;
     assert!(text.contains("blocked by the sandbox: "), "{text}");
-    // A failure for another reason has no note.
-    let text = ground.error("bash", bash("echo original; grep nothing file")).await;
-    assert!(!text.contains("sandbox"), "{text}");
+    // A failure for another reason has no note, and a terminal is never available.
+    for command in ["echo original; grep nothing file", "read x </dev/tty", "echo x >/dev/tty"] {
+        let text = ground.error("bash", bash(command)).await;
+        assert!(!text.contains("sandbox"), "{command}: {text}");
+    }
+    let _ = fs::remove_dir_all(ground.path(".git"));
+    let setup = json!({"command": "git init -q .", "outside_sandbox": "setup"});
+    approved(&ground, "bash", setup).await;
+    let text = ground.error("bash", bash("git config user.name x")).await;
+    assert!(text.contains("blocked by the sandbox: write to a protected path"), "{text}");
     assert_eq!(fs::read_to_string(ground.base().join("home/notes")).unwrap(), "original\n");
 }
 
