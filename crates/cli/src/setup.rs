@@ -19,6 +19,7 @@ use crate::console::note;
 use crate::exit::{Exit, OrExit as _};
 use crate::hooks;
 use crate::resources::PromptResources;
+use crate::tool_sandbox::ToolPathReader;
 
 /// The merged settings of flags, environment and files.
 #[derive(Debug)]
@@ -118,28 +119,38 @@ impl RunSetup {
     /// Prints the notes of [`print_notes`](Self::print_notes) that [`trust_required_event`](Self::trust_required_event)
     /// does not report.
     pub(crate) fn print_other_notes(&self) {
-        print_other_notes(&self.config, &self.resources, Vec::new());
+        print_other_notes(&self.home, &self.config, &self.resources, &self.project, Vec::new());
     }
 
     /// Prints notes about ignored and invalid settings and files.
     pub(crate) fn print_notes(&self) {
-        print_notes(&self.config, &self.resources, &self.project, self.distrust_reported);
+        print_notes(&self.home, &self.config, &self.resources, &self.project, self.distrust_reported);
     }
 }
 
 /// Prints a line for each file or setting that is ignored because of missing trust, missing rights or a mistake.
-pub(crate) fn print_notes(config: &Config, resources: &PromptResources, project: &Project, was_said: bool) {
+pub(crate) fn print_notes(
+    home: &Home,
+    config: &Config,
+    resources: &PromptResources,
+    project: &Project,
+    was_said: bool,
+) {
     let unused: Vec<_> = config.unused.iter().cloned().chain(resources.untrusted_items()).collect();
-    print_other_notes(
-        config,
-        resources,
-        UntrustedItem::summarize(&unused, project, was_said).into_iter().collect(),
-    );
+    let told = UntrustedItem::summarize(&unused, project, was_said).into_iter().collect();
+    print_other_notes(home, config, resources, project, told);
 }
 
-fn print_other_notes(config: &Config, resources: &PromptResources, told: Vec<String>) {
+fn print_other_notes(
+    home: &Home,
+    config: &Config,
+    resources: &PromptResources,
+    project: &Project,
+    told: Vec<String>,
+) {
     let told = told.into_iter().chain(config.refused.clone()).chain(config.renamed.iter().cloned());
     let told = told.chain(resources.problems().map(str::to_owned));
+    let told = told.chain(ToolPathReader::new(home, &project.dir).missing_path_notes(&config.tools));
     told.for_each(|text| note(&sanitize_line(&format!("haft: {text}"))));
 }
 

@@ -1,14 +1,18 @@
 //! The environment of haft's own tools: the sandbox that the settings describe.
 
+mod paths;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use haft_config::{Home, SourcedValue, ToolSandboxLevel, ToolSettings, list_items};
+use haft_config::{Home, ToolSandboxLevel, ToolSettings};
 use haft_launch::Launcher;
-use haft_packages::GrantedPath;
 use haft_tools::{HostEnvironment, ToolSandbox};
 
+pub(crate) use paths::{ToolPathReader, check_path_list};
+
 use crate::token::VARIABLES as TOKEN_VARIABLES;
+use paths::ToolPaths;
 
 /// Paths below the home directory that usually contain secrets: keys, tokens, passwords, browser profiles, histories.
 const SECRETS: &[&str] = &[
@@ -83,7 +87,7 @@ pub(crate) struct ProtectedDirs<'a> {
 /// Creates the environment of the tools in `cwd`.
 ///
 /// # Errors
-/// An invalid path in the settings, or no private directory for commands.
+/// An invalid path in the settings, a working directory in haft's home directory, or no private directory for commands.
 pub(crate) fn tool_environment(
     dirs: ProtectedDirs<'_>,
     cwd: &Path,
@@ -121,63 +125,43 @@ fn tool_sandbox(
     settings: &ToolSettings,
 ) -> anyhow::Result<Option<ToolSandbox>> {
     let user_home = std::env::home_dir();
-    let write = match settings.sandbox.value {
+    let ToolPaths { write: more, hide } = ToolPathReader::new(dirs.home, cwd).read(settings)?;
+    let read_only = match settings.sandbox.value {
         ToolSandboxLevel::Full => return Ok(None),
-        ToolSandboxLevel::ReadOnly => Vec::new(),
-        ToolSandboxLevel::Workspace => {
-            let mut write = paths("tools.write", &settings.write, cwd, user_home.as_deref())?;
-            // A home directory is not a workspace: programs run code from its files, and some contain secrets.
-            if !user_home.as_ref().is_some_and(|user_home| user_home.starts_with(cwd)) {
-                write.extend([cwd.to_owned()].into_iter().chain(git_directories(cwd)));
-            }
-            write
-        }
+        ToolSandboxLevel::ReadOnly => true,
+        ToolSandboxLevel::Workspace => false,
     };
+    let own = dirs.home.root();
+    anyhow::ensure!(
+        !paths::resolve_existing(cwd).starts_with(paths::resolve_existing(own)),
+        "the working directory is in haft's home directory, {}, which tools can never change; start haft in another \
+         directory, or with --sandbox full",
+        own.display()
+    );
+    let mut write = if read_only { Vec::new() } else { more };
+    // A home directory is not a workspace: programs run code from its files, and some contain secrets.
+    if !read_only && !user_home.as_ref().is_some_and(|user_home| user_home.starts_with(cwd)) {
+        write.extend([cwd.to_owned()].into_iter().chain(git_directories(cwd)));
+    }
     // The protected paths of the working directory are also known where it is not writable, for the text of a denial.
     let only_readable = Some(cwd).filter(|cwd| !write.iter().any(|root| root == cwd));
     let roots = write.iter().map(PathBuf::as_path).chain(only_readable);
     let protect = roots.flat_map(protected_paths).chain(dirs.gates.iter().cloned()).collect();
-    let secrets = user_home.iter().flat_map(|user_home| SECRETS.iter().map(|path| user_home.join(path)));
-    let hide = secrets.chain(paths("tools.hide", &settings.hide, cwd, user_home.as_deref())?).collect();
+    let secrets = user_home.iter().flat_map(|user_home| secret_places(user_home));
     Ok(Some(ToolSandbox {
+        hide: secrets.chain(hide).collect(),
         write,
         protect,
-        hide,
         never: vec![dirs.home.root().to_owned()],
         read: vec![dirs.home.results_dir()],
         network: settings.network.value,
-        read_only: settings.sandbox.value == ToolSandboxLevel::ReadOnly,
+        read_only,
     }))
 }
 
-/// Checks the paths in the settings.
-///
-/// # Errors
-/// An invalid path, with the origin of the setting.
-pub(crate) fn check_tool_paths(cwd: &Path, settings: &ToolSettings) -> anyhow::Result<()> {
-    let user_home = std::env::home_dir();
-    paths("tools.write", &settings.write, cwd, user_home.as_deref())?;
-    paths("tools.hide", &settings.hide, cwd, user_home.as_deref())?;
-    Ok(())
-}
-
-/// Checks a list of paths as a person types it in `/settings`.
-///
-/// # Errors
-/// An invalid path.
-pub(crate) fn check_path_list(text: &str) -> anyhow::Result<()> {
-    let user_home = std::env::home_dir();
-    list_items(text).try_for_each(|path| Ok(GrantedPath::parse(path, user_home.as_deref()).map(drop)?))
-}
-
-fn paths(
-    key: &str,
-    set: &SourcedValue<Vec<String>>,
-    cwd: &Path,
-    home: Option<&Path>,
-) -> anyhow::Result<Vec<PathBuf>> {
-    let parsed = set.value.iter().map(|text| Ok(GrantedPath::parse(text, home)?.resolve(cwd, cwd)));
-    parsed.collect::<anyhow::Result<_>>().with_context(|| format!("{}: {key}", set.origin))
+/// Returns the paths below a user's home directory that usually contain secrets.
+fn secret_places(user_home: &Path) -> impl Iterator<Item = PathBuf> {
+    SECRETS.iter().map(|path| user_home.join(path))
 }
 
 /// Returns the paths below a writable directory that stay read-only. `.git` is one of them if it is a file, which

@@ -206,7 +206,15 @@ impl HostEnvironment {
         let temp = self.command_dir()?.path();
         match (sandbox.as_ref(), ToolSandbox::find_gap()) {
             (CommandSandbox::Tools(_), Some(ToolSandboxGap::NoSandbox(_))) => Ok(None),
-            (CommandSandbox::Tools(sandbox), _) => Ok(Some(sandbox.for_command(temp))),
+            (CommandSandbox::Tools(tools), _) => {
+                let mut sandbox = tools.for_command(temp);
+                // A writable path may have become a link to a path that is never accessible.
+                let never: Vec<_> = tools.never.iter().filter_map(|path| path.canonicalize().ok()).collect();
+                let is_permitted = |path: &PathBuf| !never.iter().any(|never| path.starts_with(never));
+                sandbox.write.retain(is_permitted);
+                sandbox.exec.retain(is_permitted);
+                Ok(Some(sandbox))
+            }
             (CommandSandbox::Listed(rules), _) => Ok(Some(sandbox::for_listed_paths(rules, temp))),
         }
     }

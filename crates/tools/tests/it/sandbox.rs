@@ -195,13 +195,6 @@ async fn file_tools_need_an_approval_outside_of_the_workspace() {
     ground.ok("write", json!({"path": "new", "content": "x"})).await;
 }
 
-/// A link that is replaced after the approval leads to another place.
-#[tokio::test]
-async fn approval_holds_for_one_place() {
-    let ground = ground();
-    let args = json!({"path": "link/new", "content": "x"});
-    let mut context = ToolContext::new(CancellationToken::new(), drop);
-    context.approved = request(&ground, "write", &args).await;
 /// A denial proposes the smallest setting that permits the call.
 #[tokio::test]
 async fn request_names_the_smallest_right() {
@@ -269,6 +262,13 @@ async fn request_is_one_line() {
     assert!(!asked.reason.contains('\n') && asked.reason.contains("x  haft has verified"), "{asked:?}");
 }
 
+/// A link that is replaced after the approval leads to another place.
+#[tokio::test]
+async fn approval_holds_for_one_place() {
+    let ground = ground();
+    let args = json!({"path": "link/new", "content": "x"});
+    let mut context = ToolContext::new(CancellationToken::new(), drop);
+    context.approved = request(&ground, "write", &args).await;
     fs::remove_file(ground.path("link")).unwrap();
     symlink(ground.base().join("home/.ssh"), ground.path("link")).unwrap();
     let output = ground.call_with(context, "write", args).await;
@@ -298,6 +298,19 @@ async fn file_tools_do_not_read_secrets() {
     assert!(text.contains("notes") && !text.contains(".ssh"), "{text}");
     let text = ground.ok("find", json!({"path": "..", "glob": "*"})).await;
     assert!(text.contains("home/notes") && !text.contains(".ssh/"), "{text}");
+}
+
+/// A link that a command creates does not make haft's own files writable.
+#[tokio::test]
+async fn link_to_own_files_is_not_writable() {
+    if !has_sandbox() {
+        return;
+    }
+    let ground = ground_with(|sandbox, base| sandbox.write.push(base.join("place/cache")));
+    ground.ok("bash", bash("ln -s ../haft cache")).await;
+    let text = ground.error("bash", bash("cat cache/auth || echo x >cache/auth")).await;
+    assert!(!text.contains("original"), "{text}");
+    assert_eq!(fs::read_to_string(ground.base().join("haft/auth")).unwrap(), "original\n");
 }
 
 /// haft's own files stay out of reach, also after an approval; the results of earlier commands can be read.
