@@ -15,47 +15,67 @@ use crate::token::VARIABLES as TOKEN_VARIABLES;
 use paths::ToolPaths;
 
 /// Paths below the home directory that usually contain secrets: keys, tokens, passwords, browser profiles, histories.
+/// `docs/sandbox.md` lists them.
 const SECRETS: &[&str] = &[
     ".aws",
     ".azure",
     ".bash_history",
+    ".cache/huggingface/token",
     ".cargo/credentials",
     ".cargo/credentials.toml",
     ".claude",
+    ".claude.json",
     ".codex",
+    ".config/Bitwarden CLI",
     ".config/BraveSoftware",
     ".config/chromium",
+    ".config/containers/auth.json",
+    ".config/doctl",
     ".config/gcloud",
     ".config/gh",
     ".config/git/credentials",
     ".config/glab-cli",
     ".config/google-chrome",
     ".config/op",
+    ".config/rclone",
+    ".config/sops",
+    ".cursor",
     ".docker/config.json",
     ".gem/credentials",
+    ".gemini",
     ".git-credentials",
     ".gnupg",
+    ".gradle/gradle.properties",
     ".kube",
+    ".local/share/atuin",
+    ".local/share/fish/fish_history",
     ".local/share/keyrings",
+    ".local/share/opencode/auth.json",
     ".local/share/password-store",
+    ".m2/settings-security.xml",
     ".m2/settings.xml",
     ".mozilla",
+    ".my.cnf",
     ".mysql_history",
     ".netrc",
     ".node_repl_history",
     ".npmrc",
+    ".oci",
     ".password-store",
     ".pgpass",
     ".pi",
     ".psql_history",
     ".pypirc",
     ".python_history",
+    ".s3cfg",
     ".ssh",
     ".terraform.d/credentials.tfrc.json",
+    ".terraformrc",
     ".thunderbird",
     ".vault-token",
-    ".zsh_history",
     ".zot",
+    ".zsh_history",
+    "Library/Application Support/Bitwarden CLI",
     "Library/Application Support/BraveSoftware",
     "Library/Application Support/Firefox",
     "Library/Application Support/Google/Chrome",
@@ -184,4 +204,26 @@ fn git_directories(cwd: &Path) -> Vec<PathBuf> {
     let names_this = named(own.join("gitdir"), "") == cwd.join(".git").canonicalize().ok();
     let common = named(own.join("commondir"), "");
     [Some(own), common].into_iter().flatten().filter(|_| names_this).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::fs;
+
+    use super::*;
+
+    /// Compares the places in the code with those in the documentation.
+    #[test]
+    fn documentation_lists_every_hidden_place() {
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/sandbox.md");
+        let page = fs::read_to_string(page).unwrap();
+        let section = page.split("<a id=\"secrets\"></a>").nth(1).unwrap();
+        let list = section.lines().skip_while(|line| !line.starts_with("* "));
+        let list: Vec<_> = list.take_while(|line| !line.is_empty()).collect();
+        let listed: BTreeSet<_> = list.iter().flat_map(|line| line.split('`').skip(1).step_by(2)).collect();
+        let places: Vec<_> = SECRETS.iter().map(|place| format!("~/{place}")).collect();
+        let places: BTreeSet<_> = places.iter().map(String::as_str).chain(["results/"]).collect();
+        assert_eq!(listed, places);
+    }
 }
