@@ -138,6 +138,13 @@ pub(crate) fn sandbox_fact(settings: &ToolSettings) -> Option<String> {
     Some(format!("Sandbox: commands can write only to {write}, {network} network; other calls ask the user"))
 }
 
+/// Returns the sandbox for people: the level, and the network if it is open.
+pub(crate) fn sandbox_label(settings: &ToolSettings) -> String {
+    let level = settings.sandbox.value;
+    let is_open = settings.network.value && level != ToolSandboxLevel::Full;
+    format!("{}{}", level.name(), if is_open { ", network" } else { "" })
+}
+
 /// Returns the sandbox that the settings describe; `None` at level `full`.
 fn tool_sandbox(
     dirs: ProtectedDirs<'_>,
@@ -225,5 +232,15 @@ mod tests {
         let places: Vec<_> = SECRETS.iter().map(|place| format!("~/{place}")).collect();
         let places: BTreeSet<_> = places.iter().map(String::as_str).chain(["results/"]).collect();
         assert_eq!(listed, places);
+    }
+
+    #[test]
+    fn label_names_level_and_open_network() {
+        let mut settings = ToolSettings::default();
+        assert_eq!(sandbox_label(&settings), "workspace");
+        settings.network.value = true;
+        assert_eq!(sandbox_label(&settings), "workspace, network");
+        settings.sandbox.value = ToolSandboxLevel::Full;
+        assert_eq!(sandbox_label(&settings), "full");
     }
 }
