@@ -123,7 +123,10 @@ pub(crate) fn tool_environment(
         .without_variables(TOKEN_VARIABLES);
     match tool_sandbox(dirs, cwd, settings)? {
         None => Ok(environment),
-        Some(sandbox) => environment.with_sandbox(sandbox).context("cannot prepare the sandbox of the tools"),
+        Some(sandbox) => {
+            create_hook_directories(&sandbox.write);
+            environment.with_sandbox(sandbox).context("cannot prepare the sandbox of the tools")
+        }
     }
 }
 
@@ -191,6 +194,26 @@ fn secret_places(user_home: &Path) -> impl Iterator<Item = PathBuf> {
     SECRETS.iter().map(|path| user_home.join(path))
 }
 
+/// Creates the directory of hooks in each writable repository without one. A missing path cannot be protected, and git
+/// would run a hook that a command writes there.
+fn create_hook_directories(writable: &[PathBuf]) {
+    for root in writable {
+        let git = root.join(".git");
+        let is_repository = |dir: &Path| dir.join("HEAD").is_file() && dir.join("objects").is_dir();
+        // A link could lead to a directory that commands cannot change.
+        let below = Some(git).filter(|git| !git.is_symlink());
+        for dir in below.into_iter().chain([root.clone()]).filter(|dir| is_repository(dir)) {
+            let hooks = dir.join("hooks");
+            match std::fs::create_dir(&hooks) {
+                Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+                    tracing::warn!(%error, path = %hooks.display(), "cannot create the directory of git hooks");
+                }
+                Ok(()) | Err(_) => {}
+            }
+        }
+    }
+}
+
 /// Returns the paths below a writable directory that stay read-only. `.git` is one of them if it is a file, which
 /// names the directory of the repository.
 fn protected_paths(root: &Path) -> impl Iterator<Item = PathBuf> {
@@ -232,6 +255,25 @@ mod tests {
         let places: Vec<_> = SECRETS.iter().map(|place| format!("~/{place}")).collect();
         let places: BTreeSet<_> = places.iter().map(String::as_str).chain(["results/"]).collect();
         assert_eq!(listed, places);
+    }
+
+    #[test]
+    fn missing_hook_directory_of_repository_is_created() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |path: &str| dir.path().join(path);
+        for repository in ["project/.git", "bare", "linked-to"] {
+            fs::create_dir_all(at(repository).join("objects")).unwrap();
+            fs::write(at(repository).join("HEAD"), "ref: refs/heads/main\n").unwrap();
+        }
+        fs::create_dir_all(at("plain/.git")).unwrap();
+        fs::create_dir_all(at("link")).unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(at("linked-to"), at("link/.git")).unwrap();
+        create_hook_directories(&["project", "bare", "plain", "link", "missing"].map(at));
+        assert!(at("project/.git/hooks").is_dir() && at("bare/hooks").is_dir());
+        for other in ["plain/.git/hooks", "plain/hooks", "linked-to/hooks", "missing"] {
+            assert!(!at(other).exists(), "{other}");
+        }
     }
 
     #[test]
