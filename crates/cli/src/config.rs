@@ -14,7 +14,7 @@ use crate::console::print;
 use crate::exit::{Exit, OrExit as _};
 use crate::resources::PromptResources;
 use crate::setup;
-use crate::tool_sandbox::check_tool_paths;
+use crate::tool_sandbox::ToolPathReader;
 
 pub(crate) fn run(args: ConfigArgs) -> anyhow::Result<Exit> {
     match args.command {
@@ -32,14 +32,15 @@ fn show(args: ShowArgs) -> anyhow::Result<Exit> {
         setup::read_leniently(&home, &project, ConfigLayer::empty(LayerSource::Flags), env);
     let mut mistakes: Vec<String> = mistakes.into_iter().map(|(_, mistake)| mistake).collect();
     mistakes.extend(config.missing_places().map(|missing| missing.to_string()));
-    mistakes.extend(check_tool_paths(&project.dir, &config.tools).err().map(|error| format!("{error:#}")));
+    let tool_paths = ToolPathReader::new(&home, &project.dir).check(&config.tools);
+    mistakes.extend(tool_paths.err().map(|error| format!("{error:#}")));
     let resources = PromptResources::find(&home, &project, config.settings.context_files.value);
     print(&match (args.json, args.context) {
         (true, _) => as_json(&config, &resources)?,
         (false, true) => context_lines(&resources)?,
         (false, false) => as_text(&config.rows(), args.origin),
     })?;
-    setup::print_notes(&config, &resources, &project, told.is_some());
+    setup::print_notes(&home, &config, &resources, &project, told.is_some());
     match mistakes.is_empty() {
         true => Ok(Exit::Ok),
         false => Exit::Configuration.fail(mistakes.join("\n")),

@@ -30,7 +30,7 @@ use crate::console::{BANNER, list_width, prefixed_rows};
 use crate::exit::{Exit, OrExit as _};
 use crate::hooks::{self as of_run, HookLaunchContext};
 use crate::resources::PromptResources;
-use crate::tool_sandbox::gap_text;
+use crate::tool_sandbox::{gap_text, sandbox_label};
 use crate::{console, setup};
 use finding::{Finding, FindingArea, PathFormatter};
 
@@ -242,12 +242,18 @@ fn check_machine(seen: &InstallationState) -> Vec<Finding> {
 /// Returns the finding about the sandbox of haft's own tools.
 fn tool_sandbox_finding(settings: &ToolSettings) -> Finding {
     const NAME: &str = "tools";
-    let level = settings.sandbox.value.name();
+    let level = sandbox_label(settings);
+    let more = match settings.write.value.len() {
+        _ if settings.sandbox.value != ToolSandboxLevel::Workspace => String::new(),
+        0 => String::new(),
+        1 => ", 1 more writable path".to_owned(),
+        more => format!(", {more} more writable paths"),
+    };
     match (settings.sandbox.value, ToolSandbox::find_gap()) {
         (ToolSandboxLevel::Full, _) => {
             FindingArea::Machine.note(NAME, "sandbox full: the model's commands have your rights")
         }
-        (_, None) => FindingArea::Machine.ok(NAME, format!("sandbox {level}")),
+        (_, None) => FindingArea::Machine.ok(NAME, format!("sandbox {level}{more}")),
         (level, Some(gap)) => FindingArea::Machine.note(NAME, gap_text(level, &gap)),
     }
 }

@@ -33,7 +33,7 @@ use crate::run::{
 };
 use crate::session::{SessionFinder, short_id};
 use crate::setup::RunSetup;
-use crate::tool_sandbox::sandbox_gap;
+use crate::tool_sandbox::{sandbox_gap, sandbox_label};
 
 use screen::{ScreenOptions, ScreenThread};
 use ui_backend::{OpenSessions, RunningShells, UiBackend, UiContext};
@@ -68,7 +68,7 @@ fn run_with_setup(args: RunArgs) -> anyhow::Result<Exit> {
         opens_session_picker: wants_session_picker(&mut args, &setup)?,
         keymap: screen::load_keymap(&setup.home),
         settings: screen::load_settings(&setup.config, screen_mode(&args)),
-        sandbox: setup.config.tools.sandbox.value,
+        sandbox: sandbox_label(&setup.config.tools),
         has_sandbox_gap: sandbox_gap(&setup.config.tools).is_some(),
     };
     let chosen = match open_session(&args.session, &setup, true)? {

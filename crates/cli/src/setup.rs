@@ -19,7 +19,7 @@ use crate::console::note;
 use crate::exit::{Exit, OrExit as _};
 use crate::hooks;
 use crate::resources::PromptResources;
-use crate::tool_sandbox::{gap_text, sandbox_gap};
+use crate::tool_sandbox::{ToolPathReader, gap_text, sandbox_gap};
 
 /// The merged settings of flags, environment and files.
 #[derive(Debug)]
@@ -120,7 +120,7 @@ impl RunSetup {
     /// does not report.
     pub(crate) fn print_other_notes(&self) {
         self.print_sandbox_gap();
-        print_other_notes(&self.config, &self.resources, Vec::new());
+        print_other_notes(&self.home, &self.config, &self.resources, &self.project, Vec::new());
     }
 
     /// Prints the part of the tools' sandbox that this machine cannot enforce.
@@ -133,23 +133,33 @@ impl RunSetup {
     /// Prints notes about ignored and invalid settings and files, and about an incomplete sandbox.
     pub(crate) fn print_notes(&self) {
         self.print_sandbox_gap();
-        print_notes(&self.config, &self.resources, &self.project, self.distrust_reported);
+        print_notes(&self.home, &self.config, &self.resources, &self.project, self.distrust_reported);
     }
 }
 
 /// Prints a line for each file or setting that is ignored because of missing trust, missing rights or a mistake.
-pub(crate) fn print_notes(config: &Config, resources: &PromptResources, project: &Project, was_said: bool) {
+pub(crate) fn print_notes(
+    home: &Home,
+    config: &Config,
+    resources: &PromptResources,
+    project: &Project,
+    was_said: bool,
+) {
     let unused: Vec<_> = config.unused.iter().cloned().chain(resources.untrusted_items()).collect();
-    print_other_notes(
-        config,
-        resources,
-        UntrustedItem::summarize(&unused, project, was_said).into_iter().collect(),
-    );
+    let told = UntrustedItem::summarize(&unused, project, was_said).into_iter().collect();
+    print_other_notes(home, config, resources, project, told);
 }
 
-fn print_other_notes(config: &Config, resources: &PromptResources, told: Vec<String>) {
+fn print_other_notes(
+    home: &Home,
+    config: &Config,
+    resources: &PromptResources,
+    project: &Project,
+    told: Vec<String>,
+) {
     let told = told.into_iter().chain(config.refused.clone()).chain(config.renamed.iter().cloned());
     let told = told.chain(resources.problems().map(str::to_owned));
+    let told = told.chain(ToolPathReader::new(home, &project.dir).missing_path_notes(&config.tools));
     told.for_each(|text| note(&sanitize_line(&format!("haft: {text}"))));
 }
 

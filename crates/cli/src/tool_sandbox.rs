@@ -1,60 +1,83 @@
 //! The environment of haft's own tools: the sandbox that the settings describe.
 
+mod paths;
 mod worktree;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use haft_config::{Home, SourcedValue, ToolSandboxLevel, ToolSettings, list_items};
+use haft_config::{Home, ToolSandboxLevel, ToolSettings};
 use haft_launch::Launcher;
-use haft_packages::GrantedPath;
 use haft_tools::{HostEnvironment, ToolSandbox, ToolSandboxGap};
 
+pub(crate) use paths::{ToolPathReader, check_path_list};
+
 use crate::token::VARIABLES as TOKEN_VARIABLES;
+use paths::{ToolPaths, resolve_existing};
 use worktree::{RepositoryLimits, shared_git_dir};
 
 /// Paths below the home directory that usually contain secrets: keys, tokens, passwords, browser profiles, histories.
+/// `docs/sandbox.md` lists them.
 const SECRETS: &[&str] = &[
     ".aws",
     ".azure",
     ".bash_history",
+    ".cache/huggingface/token",
     ".cargo/credentials",
     ".cargo/credentials.toml",
     ".claude",
+    ".claude.json",
     ".codex",
+    ".config/Bitwarden CLI",
     ".config/BraveSoftware",
     ".config/chromium",
+    ".config/containers/auth.json",
+    ".config/doctl",
     ".config/gcloud",
     ".config/gh",
     ".config/git/credentials",
     ".config/glab-cli",
     ".config/google-chrome",
     ".config/op",
+    ".config/rclone",
+    ".config/sops",
+    ".cursor",
     ".docker/config.json",
     ".gem/credentials",
+    ".gemini",
     ".git-credentials",
     ".gnupg",
+    ".gradle/gradle.properties",
     ".kube",
+    ".local/share/atuin",
+    ".local/share/fish/fish_history",
     ".local/share/keyrings",
+    ".local/share/opencode/auth.json",
     ".local/share/password-store",
+    ".m2/settings-security.xml",
     ".m2/settings.xml",
     ".mozilla",
+    ".my.cnf",
     ".mysql_history",
     ".netrc",
     ".node_repl_history",
     ".npmrc",
+    ".oci",
     ".password-store",
     ".pgpass",
     ".pi",
     ".psql_history",
     ".pypirc",
     ".python_history",
+    ".s3cfg",
     ".ssh",
     ".terraform.d/credentials.tfrc.json",
+    ".terraformrc",
     ".thunderbird",
     ".vault-token",
-    ".zsh_history",
     ".zot",
+    ".zsh_history",
+    "Library/Application Support/Bitwarden CLI",
     "Library/Application Support/BraveSoftware",
     "Library/Application Support/Firefox",
     "Library/Application Support/Google/Chrome",
@@ -73,7 +96,7 @@ pub(crate) struct ProtectedDirs<'a> {
 /// Creates the environment of the tools in `cwd`.
 ///
 /// # Errors
-/// An invalid path in the settings, or no private directory for commands.
+/// An invalid path in the settings, a working directory in haft's home directory, or no private directory for commands.
 pub(crate) fn tool_environment(
     dirs: ProtectedDirs<'_>,
     cwd: &Path,
@@ -128,6 +151,13 @@ pub(crate) fn gap_text(level: ToolSandboxLevel, gap: &ToolSandboxGap) -> String 
     }
 }
 
+/// Returns the sandbox for people: the level, and the network if it is open.
+pub(crate) fn sandbox_label(settings: &ToolSettings) -> String {
+    let level = settings.sandbox.value;
+    let is_open = settings.network.value && level != ToolSandboxLevel::Full;
+    format!("{}{}", level.name(), if is_open { ", network" } else { "" })
+}
+
 /// Returns the sandbox that the settings describe; `None` at level `full`.
 fn tool_sandbox(
     dirs: ProtectedDirs<'_>,
@@ -139,25 +169,19 @@ fn tool_sandbox(
     }
     check_working_directory(dirs.home, cwd, settings)?;
     let user_home = std::env::home_dir();
-    let secrets = user_home.iter().flat_map(|user_home| SECRETS.iter().map(|path| user_home.join(path)));
-    let hide: Vec<PathBuf> =
-        secrets.chain(paths("tools.hide", &settings.hide, cwd, user_home.as_deref())?).collect();
+    let ToolPaths { write: more, hide } = ToolPathReader::new(dirs.home, cwd).read(settings)?;
+    let secrets = user_home.iter().flat_map(|user_home| secret_places(user_home));
+    let hide: Vec<PathBuf> = secrets.chain(hide).collect();
     let never = vec![dirs.home.root().to_owned()];
-    let write = match settings.sandbox.value {
-        ToolSandboxLevel::Full | ToolSandboxLevel::ReadOnly => Vec::new(),
-        ToolSandboxLevel::Workspace => {
-            let mut write = paths("tools.write", &settings.write, cwd, user_home.as_deref())?;
-            // A home directory is not a workspace: programs run code from its files, and some contain secrets.
-            if !user_home.as_ref().is_some_and(|user_home| contains(cwd, user_home)) {
-                write.push(cwd.to_owned());
-                let not_above: Vec<PathBuf> = user_home.iter().chain(&never).cloned().collect();
-                let not_in = [never.as_slice(), &hide].concat();
-                write
-                    .extend(shared_git_dir(cwd, RepositoryLimits { not_above: &not_above, not_in: &not_in }));
-            }
-            write
-        }
-    };
+    let read_only = settings.sandbox.value == ToolSandboxLevel::ReadOnly;
+    let mut write = if read_only { Vec::new() } else { more };
+    // A home directory is not a workspace: programs run code from its files, and some contain secrets.
+    if !read_only && !user_home.as_ref().is_some_and(|user_home| contains(cwd, user_home)) {
+        write.push(cwd.to_owned());
+        let not_above: Vec<PathBuf> = user_home.iter().chain(&never).cloned().collect();
+        let not_in = [never.as_slice(), &hide].concat();
+        write.extend(shared_git_dir(cwd, RepositoryLimits { not_above: &not_above, not_in: &not_in }));
+    }
     Ok(Some(ToolSandbox {
         write,
         protect: dirs.unpinned_code.to_vec(),
@@ -165,6 +189,7 @@ fn tool_sandbox(
         never,
         read: vec![dirs.home.results_dir()],
         network: settings.network.value,
+        read_only,
     }))
 }
 
@@ -188,42 +213,19 @@ pub(crate) fn check_working_directory(
 
 /// True if a path is a directory or below it, after links were resolved.
 fn contains(dir: &Path, path: &Path) -> bool {
-    let resolve = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    resolve(path).starts_with(resolve(dir))
+    resolve_existing(path).starts_with(resolve_existing(dir))
 }
 
-/// Checks the paths in the settings.
-///
-/// # Errors
-/// An invalid path, with the origin of the setting.
-pub(crate) fn check_tool_paths(cwd: &Path, settings: &ToolSettings) -> anyhow::Result<()> {
-    let user_home = std::env::home_dir();
-    paths("tools.write", &settings.write, cwd, user_home.as_deref())?;
-    paths("tools.hide", &settings.hide, cwd, user_home.as_deref())?;
-    Ok(())
-}
-
-/// Checks a list of paths as a person types it in `/settings`.
-///
-/// # Errors
-/// An invalid path.
-pub(crate) fn check_path_list(text: &str) -> anyhow::Result<()> {
-    let user_home = std::env::home_dir();
-    list_items(text).try_for_each(|path| Ok(GrantedPath::parse(path, user_home.as_deref()).map(drop)?))
-}
-
-fn paths(
-    key: &str,
-    set: &SourcedValue<Vec<String>>,
-    cwd: &Path,
-    home: Option<&Path>,
-) -> anyhow::Result<Vec<PathBuf>> {
-    let parsed = set.value.iter().map(|text| Ok(GrantedPath::parse(text, home)?.resolve(cwd, cwd)));
-    parsed.collect::<anyhow::Result<_>>().with_context(|| format!("{}: {key}", set.origin))
+/// Returns the paths below a user's home directory that usually contain secrets.
+fn secret_places(user_home: &Path) -> impl Iterator<Item = PathBuf> {
+    SECRETS.iter().map(|path| user_home.join(path))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+    use std::fs;
+
     use super::*;
 
     #[test]
@@ -231,7 +233,7 @@ mod tests {
         let settings = ToolSettings::default();
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().join("haft");
-        std::fs::create_dir_all(root.join("extensions")).unwrap();
+        fs::create_dir_all(root.join("extensions")).unwrap();
         let home = Home::at(&root);
         for inside in [root.clone(), root.join("extensions"), root.join("extensions/../../haft")] {
             let error = check_working_directory(&home, &inside, &settings).unwrap_err().to_string();
@@ -261,5 +263,29 @@ mod tests {
             ToolSandboxGap::ProtectedPaths,
             "incomplete, so commands can change",
         );
+    }
+
+    /// Compares the places in the code with those in the documentation.
+    #[test]
+    fn documentation_lists_every_hidden_place() {
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/sandbox.md");
+        let page = fs::read_to_string(page).unwrap();
+        let section = page.split("<a id=\"secrets\"></a>").nth(1).unwrap();
+        let list = section.lines().skip_while(|line| !line.starts_with("* "));
+        let list: Vec<_> = list.take_while(|line| !line.is_empty()).collect();
+        let listed: BTreeSet<_> = list.iter().flat_map(|line| line.split('`').skip(1).step_by(2)).collect();
+        let places: Vec<_> = SECRETS.iter().map(|place| format!("~/{place}")).collect();
+        let places: BTreeSet<_> = places.iter().map(String::as_str).chain(["results/"]).collect();
+        assert_eq!(listed, places);
+    }
+
+    #[test]
+    fn label_names_level_and_open_network() {
+        let mut settings = ToolSettings::default();
+        assert_eq!(sandbox_label(&settings), "workspace");
+        settings.network.value = true;
+        assert_eq!(sandbox_label(&settings), "workspace, network");
+        settings.sandbox.value = ToolSandboxLevel::Full;
+        assert_eq!(sandbox_label(&settings), "full");
     }
 }

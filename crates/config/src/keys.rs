@@ -277,20 +277,21 @@ keys! {
             default: false,
         }
         /// Directories and files outside of the working directory that the tools may change at level `workspace`, for
-        /// example `~/.cargo/registry`. A path is absolute or begins with `~`. Patterns are not supported.
+        /// example `~/.cargo/registry`. A path is absolute or begins with `~`. Patterns, haft's home directory and
+        /// [hidden places](sandbox.md#secrets) are not allowed. A path that does not exist has no effect.
         write: Vec<String> = "tools.write" {
             kind: List("paths"),
             default: Vec::<String>::new(),
         }
         /// Directories and files that the tools may not read, in addition to well-known places of secrets such as `~/.ssh`. A
         /// path is absolute or begins with `~` or `$WORKSPACE` (the working directory), for example `$WORKSPACE/.env`.
-        /// Patterns are not supported.
+        /// Patterns are not supported. No effect at level `full`.
         hide: Vec<String> = "tools.hide" {
             kind: List("paths"),
             default: Vec::<String>::new(),
         }
-        /// Names of environment variables that commands receive although the names look like secrets, for example
-        /// `NPM_TOKEN`.
+        /// Names of environment variables that commands receive although they look like secrets, for example
+        /// `NPM_TOKEN`. See [the rule](sandbox.md#secret-variables).
         env: Vec<String> = "tools.env" {
             kind: List("names"),
             default: Vec::<String>::new(),

@@ -1,5 +1,6 @@
 //! `Tool`: a function that the model can call, built in or registered by an extension.
 
+mod approval;
 mod preview;
 
 use std::borrow::Cow;
@@ -16,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::sanitize::strip_hidden_chars;
 
+pub use approval::{ApprovalRequest, QUOTE_MARK};
 pub(crate) use preview::LazyPreview;
 pub use preview::ToolPreview;
 
@@ -107,27 +109,6 @@ impl From<RawJson> for CanonicalArgs {
     /// Creates arguments without paths.
     fn from(args: RawJson) -> Self {
         Self { args, resolved_paths: Arc::default() }
-    }
-}
-
-/// The reason why a person must approve a call.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ApprovalRequest {
-    /// The reason for the person: a sentence without a period, such as `write outside of the workspace: /etc/hosts`.
-    pub reason: String,
-    /// The setting that permits such calls without an approval, such as `--sandbox full`; `None` if there is none.
-    pub permitted_by: Option<String>,
-}
-
-impl ApprovalRequest {
-    /// Returns the reason for the model why the call does not run: no person can be asked.
-    pub(crate) fn without_person(&self) -> String {
-        let text =
-            format!("{}: this needs the approval of a person, and no person can be asked", self.reason);
-        match &self.permitted_by {
-            Some(setting) => format!("{text}; {setting} permits it"),
-            None => text,
-        }
     }
 }
 

@@ -60,6 +60,13 @@ pub struct PathError {
     why: &'static str,
 }
 
+impl PathError {
+    /// Returns the reason without the text and without the next step, such as `is not absolute`.
+    pub fn reason(&self) -> &str {
+        self.why
+    }
+}
+
 impl SandboxGrant {
     /// Returns a grant with only the defaults.
     pub fn new(level: ConfinementLevel) -> Self {

@@ -1,14 +1,20 @@
 //! The calls of built-in tools that a person must approve: those that the sandbox does not permit.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use haft_core::sanitize::sanitize_line;
 use haft_core::tool::ApprovalRequest;
 
-use crate::environment::{AccessKind, Environment, EnvironmentError, RunApproval};
+use crate::environment::{
+    AccessKind, Environment, EnvironmentError, RunApproval, ToolSandbox, has_protected_name,
+};
 use crate::path;
 
 /// The flag that permits all calls without an approval.
-const PERMITTED_BY: &str = "--sandbox full";
+const FULL: &str = "--sandbox full";
+
+/// The flag that permits changes in the working directory.
+const WORKSPACE: &str = "--sandbox workspace";
 
 /// The use of the environment by a call.
 #[derive(Debug, Clone, Copy)]
@@ -24,40 +30,92 @@ pub(crate) async fn approval_request(
     environment: &dyn Environment,
     subject: CallSubject<'_>,
 ) -> Option<ApprovalRequest> {
-    let reason = match subject {
+    match subject {
         CallSubject::File(text, access) => {
             // The call itself reports an invalid path.
             let path = path::resolve_or_cwd(environment, text).ok()?;
             match environment.check_access(&path, access).await {
-                Err(EnvironmentError::Outside { .. }) => outside_reason(environment, &path, access).await,
-                Ok(()) | Err(_) => return None,
+                Err(EnvironmentError::Outside { .. }) => Some(file_request(environment, &path, access).await),
+                Ok(()) | Err(_) => None,
             }
         }
         CallSubject::Command { outside } => {
             environment.sandbox()?;
-            match (outside, environment.needs_approval_to_run()) {
-                (Some(why), _) => format!("run outside of the sandbox: {why}"),
+            let reason = match (outside, environment.needs_approval_to_run()) {
+                (Some(_), _) => "run outside of the sandbox".to_owned(),
                 (None, Some(RunApproval { missing, keeps_sandbox: false })) => {
                     format!("run without a sandbox, because {missing}")
                 }
-                (None, Some(RunApproval { missing, keeps_sandbox: true })) => {
-                    format!(
-                        "run in a sandbox that does not protect .git/hooks and similar paths, because {missing}"
-                    )
-                }
+                (None, Some(RunApproval { missing, keeps_sandbox: true })) => format!(
+                    "run in a sandbox that does not protect .git/hooks and similar paths, because {missing}"
+                ),
                 (None, None) => return None,
-            }
+            };
+            let model_reason = outside.map(str::to_owned);
+            Some(ApprovalRequest { reason, model_reason, permitted_by: Some(FULL.to_owned()) })
         }
-    };
-    Some(ApprovalRequest { reason, permitted_by: Some(PERMITTED_BY.to_owned()) })
+    }
 }
 
-/// Returns the reason with the place to which the path leads.
-async fn outside_reason(environment: &dyn Environment, path: &Path, access: AccessKind) -> String {
-    let real = environment.resolve(path).await.map_or_else(|_| path.to_owned(), |place| place.path);
+/// Returns the request with the place to which the path leads.
+async fn file_request(environment: &dyn Environment, path: &Path, access: AccessKind) -> ApprovalRequest {
+    let real = resolve(environment, path).await;
     let link = if real == path { String::new() } else { format!(" (through {})", path.display()) };
-    match access {
-        AccessKind::Read => format!("read a path with secrets: {}{link}", real.display()),
-        AccessKind::Write => format!("write outside of the workspace: {}{link}", real.display()),
+    let (what, permitted_by) = match (access, environment.sandbox()) {
+        (AccessKind::Read, _) => ("read a path with secrets", FULL),
+        (AccessKind::Write, None) => ("write outside of the permitted paths", FULL),
+        (AccessKind::Write, Some(sandbox)) => write_denial(environment, sandbox, &real).await,
+    };
+    // The path is the model's text.
+    let reason = sanitize_line(&format!("{what}: {}{link}", real.display()));
+    ApprovalRequest { reason, model_reason: None, permitted_by: Some(permitted_by.to_owned()) }
+}
+
+/// Returns the cause why the sandbox does not permit a change, and the smallest setting that permits it.
+async fn write_denial(
+    environment: &dyn Environment,
+    sandbox: &ToolSandbox,
+    real: &Path,
+) -> (&'static str, &'static str) {
+    let cwd = [environment.cwd().to_owned()];
+    let tools_write = if sandbox.read_only { "--sandbox workspace with tools.write" } else { "tools.write" };
+    let is_home = environment.home().is_some_and(|home| home.starts_with(environment.cwd()));
+    if is_below(environment, real, &sandbox.hide).await {
+        ("write to a path with secrets", FULL)
+    } else if is_protected_by_name(environment, sandbox, real).await
+        || is_below(environment, real, &sandbox.protect).await
+    {
+        ("write to a protected path, which makes code run later", FULL)
+    } else if !is_below(environment, real, &cwd).await {
+        ("write outside of the workspace", tools_write)
+    } else if is_home {
+        ("write in a working directory that contains the home directory", tools_write)
+    } else {
+        ("write in the working directory at the sandbox level read-only", WORKSPACE)
     }
+}
+
+/// True if a resolved path has a protected name below the working directory or a writable one.
+async fn is_protected_by_name(environment: &dyn Environment, sandbox: &ToolSandbox, real: &Path) -> bool {
+    let cwd = environment.cwd().to_owned();
+    for root in sandbox.write.iter().chain([&cwd]) {
+        if has_protected_name(&resolve(environment, root).await, real) {
+            return true;
+        }
+    }
+    false
+}
+
+/// True if a resolved path is one of these paths or below one of them.
+async fn is_below(environment: &dyn Environment, real: &Path, roots: &[PathBuf]) -> bool {
+    for root in roots {
+        if real.starts_with(resolve(environment, root).await) {
+            return true;
+        }
+    }
+    false
+}
+
+async fn resolve(environment: &dyn Environment, path: &Path) -> PathBuf {
+    environment.resolve(path).await.map_or_else(|_| path.to_owned(), |place| place.path)
 }

@@ -13,6 +13,7 @@ use haft_core::truncate::MAX_BYTES;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use blocking::{run_blocking, run_blocking_if_large};
+pub(crate) use host::has_protected_name;
 pub use host::{FileAccessRules, HostEnvironment, ToolSandbox, ToolSandboxGap, walk_tree};
 
 /// Files and processes on this machine, in a sandbox, or on another machine.

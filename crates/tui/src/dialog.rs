@@ -22,6 +22,7 @@ mod view;
 
 use std::time::{Duration, Instant};
 
+use haft_core::tool::QUOTE_MARK;
 use haft_protocol::content::{CallPreview, ToolCall};
 use haft_protocol::rpc::UiAnswer;
 
@@ -338,7 +339,7 @@ impl Dialog {
         let what = if self.question.grants { "asks for permission:" } else { "asks:" };
         rows.extend(wrap_rows(&CleanLine::new(&format!("{who} {what}")), 0, width));
         for text in [&self.question.title, &self.question.message] {
-            rows.extend(CleanText::new(text).lines().flat_map(|line| wrap_rows(&line, 2, width)));
+            rows.extend(CleanText::new(text).lines().flat_map(|line| message_rows(line, width)));
         }
         if matches!(self.question.wanted, AnswerKind::Gate(_)) {
             rows.extend(body::GATE.iter().flat_map(|line| wrap_rows(&CleanLine::from(*line), 2, width)));
@@ -446,4 +447,25 @@ impl Dialog {
             }
         }
     }
+}
+
+/// Splits a line of a message into the mark of a quotation, if it has one, and its text.
+fn split_quote(line: CleanLine) -> (&'static str, CleanLine) {
+    match line.as_str().strip_prefix(QUOTE_MARK) {
+        Some(text) => (QUOTE_MARK, CleanLine::from_clean_part(text)),
+        None => ("", line),
+    }
+}
+
+/// Returns a line of a message as rows. Each row of a quotation has the mark.
+fn message_rows(line: CleanLine, width: u16) -> Vec<CleanLine> {
+    const INDENT: usize = 2;
+    let (mark, text) = split_quote(line);
+    if mark.is_empty() {
+        return wrap_rows(&text, INDENT, width);
+    }
+    let before = format!("{}{mark}", " ".repeat(INDENT));
+    let room = usize::from(width).saturating_sub(before.len()).max(1);
+    let rows = wrap_rows(&text, 0, u16::try_from(room).unwrap_or(u16::MAX));
+    rows.iter().map(|row| CleanLine::new(format!("{before}{}", row.as_str()).trim_end())).collect()
 }

@@ -11,7 +11,8 @@ use haft_tui::keys::Keymap;
 use super::InstallationState;
 use super::files::editor_command;
 use super::finding::{Finding, FindingArea};
-use crate::{sandbox, timeouts, tool_sandbox};
+use crate::tool_sandbox::ToolPathReader;
+use crate::{sandbox, timeouts};
 
 fn check_keybindings(seen: &InstallationState) -> Option<Finding> {
     let path = seen.home.keybindings_file();
@@ -66,7 +67,11 @@ pub(super) fn check_settings(seen: &InstallationState) -> Vec<Finding> {
             editor_command(&seen.path_formatter.shell_word(&file)),
         ));
     }
-    if let Err(error) = tool_sandbox::check_tool_paths(&seen.cwd, &seen.config.tools) {
+    let tool_paths = ToolPathReader::new(&seen.home, &seen.cwd);
+    for text in tool_paths.missing_path_notes(&seen.config.tools) {
+        findings.push(FindingArea::Settings.note("tools", text));
+    }
+    if let Err(error) = tool_paths.check(&seen.config.tools) {
         findings.push(FindingArea::Settings.wrong(
             "tools",
             format!("{error:#}"),

@@ -5,7 +5,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use anyhow::Context as _;
-use haft_config::{Config, Home, ToolSandboxLevel, value_text};
+use haft_config::{Config, Home, value_text};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::names::HAFT;
@@ -31,8 +31,8 @@ pub(super) struct ScreenOptions {
     pub(super) opens_session_picker: bool,
     pub(super) keymap: Keymap,
     pub(super) settings: Settings,
-    /// The level of the tools' sandbox.
-    pub(super) sandbox: ToolSandboxLevel,
+    /// The level of the tools' sandbox, with the network if it is open.
+    pub(super) sandbox: String,
     /// True if this machine cannot enforce a part of it.
     pub(super) has_sandbox_gap: bool,
 }
@@ -154,7 +154,7 @@ async fn run_screen(
         resume: picks,
         appearance: appearance.unwrap_or_default(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        sandbox: Some(sandbox.name().to_owned()),
+        sandbox: Some(sandbox),
         has_sandbox_gap,
         ..AppOptions::default()
     };

@@ -93,10 +93,16 @@ impl RunOutput {
                     *run += *usage;
                     *session = *cumulative;
                 }
+                if let AgentEvent::ToolBlocked { id, by, reason } = event {
+                    let text = calls.refusal_text(id, by, reason);
+                    note(&if *progress { format!("  {text}") } else { format!("haft: {text}") });
+                    return Ok(());
+                }
+                calls.update(event);
                 match event_text(event, terminal_width) {
                     EventText::Output(text) => print(&text)?,
                     EventText::Notice(line) => note(&line),
-                    EventText::Progress(line) if *progress => note(&calls.annotate(event, line)),
+                    EventText::Progress(line) if *progress => note(&line),
                     EventText::Progress(_) | EventText::Nothing => {}
                 }
             }
@@ -291,7 +297,9 @@ fn call_event_text(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) ->
         AgentEvent::ToolRewriteConflict { path, by: [first, then], .. } => {
             EventText::Notice(haft_message(&conflict_text(path, first, then), width()))
         }
-        AgentEvent::ToolBlocked { by, .. } => EventText::Progress(format!("  refused by {by}")),
+        AgentEvent::ToolBlocked { by, reason, .. } => {
+            EventText::Notice(format!("haft: {}", refusal_text("a tool call", by, reason)))
+        }
         AgentEvent::ToolSkipped { name, .. } => EventText::Progress(format!("  {name} was skipped")),
         AgentEvent::ToolResult { name, is_error, content, synthetic_by, .. } => {
             let what = result_text(name, synthetic_by.as_deref(), &short_line(&joined_text(content)));
@@ -323,6 +331,11 @@ fn level_prefix(level: NoteLevel) -> &'static str {
     }
 }
 
+/// Returns the line about a refused call. It is not wrapped, so that it stays one line.
+fn refusal_text(call: &str, by: &str, reason: &str) -> String {
+    format!("refused by {}: {call}: {}", sanitize_line(by), sanitize_line(reason))
+}
+
 /// Returns a note about a discarded turn.
 fn discarded_text(by: &str, reason: &str) -> String {
     let why = if reason.is_empty() { String::new() } else { format!(": {reason}") };
@@ -348,18 +361,18 @@ fn short_line(text: &str) -> String {
 pub(crate) struct PendingToolCalls(BTreeMap<ToolCallId, String>);
 
 impl PendingToolCalls {
-    /// Appends the call to a line about a refusal, because other calls may have been shown in between.
-    fn annotate(&mut self, event: &AgentEvent, line: String) -> String {
+    fn update(&mut self, event: &AgentEvent) {
         if let AgentEvent::ToolCall { id, name, args } = event {
             self.0.insert(id.clone(), call_text(None, name, args.as_str()));
         } else if let AgentEvent::ToolResult { id, .. } = event {
             self.0.remove(id);
-        } else if let AgentEvent::ToolBlocked { id, .. } = event
-            && let Some(call) = self.0.get(id)
-        {
-            return format!("{line}: {call}");
         }
-        line
+    }
+
+    /// Returns a line about a refusal, with the call, because other calls may have been shown in between.
+    fn refusal_text(&self, id: &ToolCallId, by: &str, reason: &str) -> String {
+        let call = self.0.get(id).map_or("a tool call", String::as_str);
+        refusal_text(call, by, reason)
     }
 }
 
@@ -425,17 +438,11 @@ mod tests {
         let mut calls = PendingToolCalls::default();
         for (id, command) in [("1", "ls"), ("2", "rm")] {
             let args = RawJson::from(serde_json::json!({ "command": command }));
-            let call = AgentEvent::ToolCall { id: ToolCallId::new(id), name: "bash".into(), args };
-            assert_eq!(calls.annotate(&call, "→".to_owned()), "→");
+            calls.update(&AgentEvent::ToolCall { id: ToolCallId::new(id), name: "bash".into(), args });
         }
-        let refused = |id: &str| AgentEvent::ToolBlocked {
-            id: ToolCallId::new(id),
-            by: "policy".into(),
-            reason: "no".into(),
-        };
-        let line = || "  refused by policy".to_owned();
-        assert_eq!(calls.annotate(&refused("2"), line()), r#"  refused by policy: bash {"command":"rm"}"#);
-        assert_eq!(calls.annotate(&refused("3"), line()), line());
+        let refused = |id: &str| calls.refusal_text(&ToolCallId::new(id), "policy", "not\nhere");
+        assert_eq!(refused("2"), r#"refused by policy: bash {"command":"rm"}: not here"#);
+        assert_eq!(refused("3"), "refused by policy: a tool call: not here");
     }
 
     #[test]

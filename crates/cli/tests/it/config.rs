@@ -93,6 +93,52 @@ fn names_invalid_path_of_tools() {
 }
 
 #[test]
+fn rejects_writable_paths_that_open_what_is_protected() {
+    let world = world("", "");
+    let home = world.home();
+    for (path, told) in [
+        (home.join("results"), "which tools can never change"),
+        (home, "which tools can never change"),
+        ("~/.ssh".into(), "which is hidden because it holds secrets"),
+        ("/".into(), "is the whole file system"),
+    ] {
+        let text = format!("tools.write = ['{}']\n", path.display());
+        fs::write(world.home().join("config.toml"), text).unwrap();
+        let ended = world.haft(&["-p", "--provider", "ollama", "--model", "m", "hi"]);
+        assert!(ended.code == 9 && ended.stderr.contains("config.toml:1: tools.write: "), "{ended:?}");
+        assert!(ended.stderr.contains(told), "{ended:?}");
+    }
+}
+
+#[test]
+fn warns_about_missing_paths_of_tools() {
+    let world = world("[tools]\nwrite = ['/missing/cache']\nhide = ['$WORKSPACE/.env']\n", "");
+    let ended = world.haft(&["config", "show"]);
+    assert_eq!(ended.code, 0, "{ended:?}");
+    let told =
+        "haft: tools.write: /missing/cache does not exist, so commands cannot write to it; create it\n";
+    assert!(ended.stderr.ends_with(told) && !ended.stderr.contains(".env"), "{ended:?}");
+}
+
+#[test]
+fn rejects_working_directory_in_the_home_directory() {
+    let world = world("", "");
+    let home = world.home();
+    let script = home.join("script.json");
+    fs::write(&script, r#"{"steps": [{"say": [{"text": "Hello."}]}]}"#).unwrap();
+    let model = ["--provider", "scripted", "--model", script.to_str().unwrap()];
+    let args = [&["-p", "hi", "--cwd", home.to_str().unwrap()][..], &model].concat();
+    let ended = world.haft(&args);
+    assert_eq!(ended.code, 9, "{ended:?}");
+    assert!(
+        ended.stderr.contains("the working directory is in haft's home directory, ROOT/home"),
+        "{ended:?}"
+    );
+    let ended = world.haft(&[&args[..], &["--sandbox", "full"]].concat());
+    assert_eq!((ended.code, ended.stdout.as_str()), (0, "Hello.\n"), "{ended:?}");
+}
+
+#[test]
 fn names_replacement_of_former_flag_once() {
     let world = world("", "");
     let ended = world.haft(&["-p", "--provider", "scripted", "--reasoning", "low", "hi"]);

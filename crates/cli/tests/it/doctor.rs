@@ -354,6 +354,21 @@ fn reports_lost_lock_file_with_its_extensions() {
 }
 
 #[test]
+fn reports_sandbox_of_tools() {
+    let world = World::new();
+    write(world.home().join("config.toml"), "[tools]\nnetwork = true\nwrite = [\"/missing\", \"/usr\"]\n");
+    let told = doctor(&world, &[], &[]).stdout.replace("\n         ", " ");
+    let missing = "tools: tools.write: /missing does not exist, so commands cannot write to it; create it";
+    assert!(told.contains(missing), "{told}");
+    if cfg!(target_os = "linux") {
+        assert!(told.contains("sandbox workspace, network"), "{told}");
+    }
+    if haft_launch::sandbox::detect_support().isolated.is_ok() {
+        assert!(told.contains("tools: sandbox workspace, network, 2 more writable paths"), "{told}");
+    }
+}
+
+#[test]
 fn reports_unknown_names_in_approve() {
     let world = World::new();
     write(world.home().join("config.toml"), "[tui]\napprove = [\"Bash\", \"edit\", \"rm\", \"*\"]\n");

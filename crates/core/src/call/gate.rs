@@ -230,7 +230,7 @@ impl<'a> ToolGate<'a> {
             Err(NoDecision::Cancelled) => Err(CallCancelled),
             Err(NoDecision::Panicked) => {
                 let reason = format!("{} panicked when it checked the call", call.name);
-                Ok(Some(ApprovalRequest { reason, permitted_by: None }))
+                Ok(Some(ApprovalRequest { reason, model_reason: None, permitted_by: None }))
             }
         }
     }

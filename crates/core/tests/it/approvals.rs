@@ -273,7 +273,7 @@ impl Tool for Guarded {
 
     async fn approval_request(&self, call: &ToolCall) -> Option<ApprovalRequest> {
         let reason = format!("use {}", call.args);
-        Some(ApprovalRequest { reason, permitted_by: Some("--sandbox full".to_owned()) })
+        Some(ApprovalRequest { reason, model_reason: None, permitted_by: Some("--sandbox full".to_owned()) })
     }
 }
 

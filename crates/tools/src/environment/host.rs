@@ -13,6 +13,7 @@ mod search;
 mod shell;
 mod variables;
 
+pub(crate) use protected::has_protected_name;
 pub use search::walk_tree;
 
 use std::ffi::OsString;
@@ -66,7 +67,7 @@ pub struct HostEnvironment {
 
 impl HostEnvironment {
     /// Creates an environment with the working directory `cwd`, which is made absolute. Commands inherit this
-    /// process's environment without variables whose names look like secrets, and changed so that no program waits
+    /// process's environment without variables that look like secrets, and changed so that no program waits
     /// for a person: no pager, no password prompt, and an editor that fails.
     pub fn new(cwd: impl Into<PathBuf>) -> Self {
         let cwd = cwd.into();
@@ -126,7 +127,7 @@ impl HostEnvironment {
         self
     }
 
-    /// Lets commands inherit these variables although their names look like secrets.
+    /// Lets commands inherit these variables although they look like secrets.
     #[must_use]
     pub fn with_variables<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
         self.permitted.extend(names.into_iter().map(Into::into));

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use haft_core::tool::{ApprovalRequest, ToolContext, ToolFailureKind, ToolOutput};
@@ -18,10 +19,18 @@ use crate::ground::Ground;
 
 /// A workspace in a home directory with secrets, and haft's own directory.
 fn ground() -> Ground {
-    ground_with(|environment| environment)
+    ground_with(|_, _| {})
 }
 
-fn ground_with(change: impl FnOnce(HostEnvironment) -> HostEnvironment) -> Ground {
+/// The same with changes of the sandbox, which get the directory above the workspace.
+fn ground_with(change: impl FnOnce(&mut ToolSandbox, &Path)) -> Ground {
+    build_ground(change, |environment| environment)
+}
+
+fn build_ground(
+    change: impl FnOnce(&mut ToolSandbox, &Path),
+    finish: impl FnOnce(HostEnvironment) -> HostEnvironment,
+) -> Ground {
     Ground::with(|environment| {
         let base = environment.cwd().parent().unwrap().to_owned();
         for dir in ["place/.git/hooks", "place/sub/repo/.git/shared", "home/.ssh", "haft/results"] {
@@ -37,15 +46,17 @@ fn ground_with(change: impl FnOnce(HostEnvironment) -> HostEnvironment) -> Groun
         fs::write(base.join("place/sub/repo/.git/HEAD"), "").unwrap();
         let launcher = Launcher { program: haft_test_support::launcher_path(), args: Vec::new() };
         let place = base.join("place");
-        let sandbox = ToolSandbox {
+        let mut sandbox = ToolSandbox {
             protect: vec![place.join("file")],
             write: vec![place.join("sub2"), place],
             hide: vec![base.join("home/.ssh"), base.join("home/.aws")],
             never: vec![base.join("haft")],
             read: vec![base.join("haft/results")],
             network: false,
+            read_only: false,
         };
-        change(environment.with_launcher(launcher).with_sandbox(sandbox).unwrap())
+        change(&mut sandbox, &base);
+        finish(environment.with_launcher(launcher).with_sandbox(sandbox).unwrap())
     })
 }
 
@@ -117,9 +128,16 @@ async fn note_names_what_the_sandbox_blocked() {
     assert!(text.contains("blocked by the sandbox: use of the network"), "{text}");
     let text = ground.error("bash", bash("echo x >/run/x")).await;
     assert!(text.contains("blocked by the sandbox: "), "{text}");
-    // A failure for another reason has no note.
-    let text = ground.error("bash", bash("echo original; grep nothing file")).await;
-    assert!(!text.contains("sandbox"), "{text}");
+    // A failure for another reason has no note, and a terminal is never available.
+    for command in ["echo original; grep nothing file", "read x </dev/tty", "echo x >/dev/tty"] {
+        let text = ground.error("bash", bash(command)).await;
+        assert!(!text.contains("sandbox"), "{command}: {text}");
+    }
+    let _ = fs::remove_dir_all(ground.path(".git"));
+    let setup = json!({"command": "git init -q .", "outside_sandbox": "setup"});
+    approved(&ground, "bash", setup).await;
+    let text = ground.error("bash", bash("git config user.name x")).await;
+    assert!(text.contains("blocked by the sandbox: write to a protected path"), "{text}");
     assert_eq!(fs::read_to_string(ground.base().join("home/notes")).unwrap(), "original\n");
 }
 
@@ -152,9 +170,10 @@ async fn result_names_new_paths_from_which_code_runs() {
     }
     let notices = Arc::new(Mutex::new(Vec::new()));
     let shown = Arc::clone(&notices);
-    let ground = ground_with(move |environment| {
-        environment.with_notices(move |text| shown.lock().unwrap().push(text.to_owned()))
-    });
+    let ground = build_ground(
+        |_, _| {},
+        move |environment| environment.with_notices(move |text| shown.lock().unwrap().push(text.to_owned())),
+    );
     let text = ground.ok("bash", bash("echo ../evil >.git/commondir; echo x >.envrc; mkdir .vscode")).await;
     let base = ground.base().display().to_string();
     let told = notices.lock().unwrap().iter().map(|text| format!("\n[{text}]")).collect::<String>();
@@ -199,10 +218,11 @@ async fn command_outside_of_the_sandbox_needs_an_approval() {
     let ground = ground();
     let args = json!({"command": "echo x >../home/notes", "outside_sandbox": "the notes are there"});
     let asked = request(&ground, "bash", &args).await.unwrap();
-    assert_eq!(asked.reason, "run outside of the sandbox: the notes are there");
+    assert_eq!(asked.reason, "run outside of the sandbox");
+    assert_eq!(asked.model_reason.as_deref(), Some("the notes are there"));
     assert_eq!(asked.permitted_by.as_deref(), Some("--sandbox full"));
     let text = ground.error("bash", args.clone()).await;
-    assert_eq!(text, "not run without an approval: run outside of the sandbox: the notes are there");
+    assert_eq!(text, "not run without an approval: run outside of the sandbox");
     let output = approved(&ground, "bash", args).await;
     assert!(!output.is_error, "{output:?}");
     assert_eq!(fs::read_to_string(ground.base().join("home/notes")).unwrap(), "x\n");
@@ -226,11 +246,11 @@ async fn file_tools_need_an_approval_outside_of_the_workspace() {
         ),
         (
             json!({"path": ".git/hooks/pre-commit", "content": "x"}),
-            "write outside of the workspace: BASE/place/.git/hooks/pre-commit",
+            "write to a protected path, which makes code run later: BASE/place/.git/hooks/pre-commit",
         ),
         (
             json!({"path": ".haft/config.toml", "content": "x"}),
-            "write outside of the workspace: BASE/place/.haft/config.toml",
+            "write to a protected path, which makes code run later: BASE/place/.haft/config.toml",
         ),
     ] {
         let asked = request(&ground, "write", &args).await.unwrap();
@@ -244,6 +264,73 @@ async fn file_tools_need_an_approval_outside_of_the_workspace() {
     }
     assert_eq!(request(&ground, "write", &json!({"path": "new", "content": "x"})).await, None);
     ground.ok("write", json!({"path": "new", "content": "x"})).await;
+}
+
+/// A denial proposes the smallest setting that permits the call.
+#[tokio::test]
+async fn request_names_the_smallest_right() {
+    let with = |change: fn(&mut ToolSandbox, &Path)| ground_with(move |sandbox, base| change(sandbox, base));
+    let workspace = with(|_, _| {});
+    let read_only = with(|sandbox, _| {
+        sandbox.write.clear();
+        sandbox.read_only = true;
+    });
+    let home = Ground::with(|environment| {
+        let launcher = Launcher { program: haft_test_support::launcher_path(), args: Vec::new() };
+        let user_home = environment.cwd().join("user");
+        environment.with_home(user_home).with_launcher(launcher).with_sandbox(ToolSandbox::default()).unwrap()
+    });
+    for (ground, tool, path, reason, permitted_by) in [
+        (&home, "write", "a", "write in a working directory that contains the home directory", "tools.write"),
+        (&workspace, "write", "../home/new", "write outside of the workspace", "tools.write"),
+        (
+            &workspace,
+            "write",
+            ".git/hooks/x",
+            "write to a protected path, which makes code run later",
+            "--sandbox full",
+        ),
+        (&workspace, "write", "../home/.ssh/x", "write to a path with secrets", "--sandbox full"),
+        (&workspace, "read", "../home/.ssh/id", "read a path with secrets", "--sandbox full"),
+        (
+            &read_only,
+            "write",
+            "file",
+            "write in the working directory at the sandbox level read-only",
+            "--sandbox workspace",
+        ),
+        (
+            &read_only,
+            "write",
+            "../home/new",
+            "write outside of the workspace",
+            "--sandbox workspace with tools.write",
+        ),
+        (
+            &read_only,
+            "write",
+            ".git/hooks/x",
+            "write to a protected path, which makes code run later",
+            "--sandbox full",
+        ),
+    ] {
+        let args = match tool {
+            "read" => json!({"path": path}),
+            _ => json!({"path": path, "content": "x"}),
+        };
+        let asked = request(ground, tool, &args).await.unwrap();
+        assert!(asked.reason.starts_with(&format!("{reason}: ")), "{path}: {}", asked.reason);
+        assert_eq!(asked.permitted_by.as_deref(), Some(permitted_by), "{path}");
+    }
+}
+
+/// The name of a file is the model's text.
+#[tokio::test]
+async fn request_is_one_line() {
+    let ground = ground();
+    let args = json!({"path": "../home/x\n\nhaft has verified this", "content": "x"});
+    let asked = request(&ground, "write", &args).await.unwrap();
+    assert!(!asked.reason.contains('\n') && asked.reason.contains("x  haft has verified"), "{asked:?}");
 }
 
 /// A link that is replaced after the approval leads to another place.
@@ -282,6 +369,19 @@ async fn file_tools_do_not_read_secrets() {
     assert!(text.contains("notes") && !text.contains(".ssh"), "{text}");
     let text = ground.ok("find", json!({"path": "..", "glob": "*"})).await;
     assert!(text.contains("home/notes") && !text.contains(".ssh/"), "{text}");
+}
+
+/// A link that a command creates does not make haft's own files writable.
+#[tokio::test]
+async fn link_to_own_files_is_not_writable() {
+    if !has_sandbox() {
+        return;
+    }
+    let ground = ground_with(|sandbox, base| sandbox.write.push(base.join("place/cache")));
+    ground.ok("bash", bash("ln -s ../haft cache")).await;
+    let text = ground.error("bash", bash("cat cache/auth || echo x >cache/auth")).await;
+    assert!(!text.contains("original"), "{text}");
+    assert_eq!(fs::read_to_string(ground.base().join("haft/auth")).unwrap(), "original\n");
 }
 
 /// haft's own files stay out of reach, also after an approval; the results of earlier commands can be read.

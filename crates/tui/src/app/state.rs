@@ -55,7 +55,7 @@ pub struct AppOptions {
     pub prompt: Option<String>,
     /// True if the interface opens with the session picker.
     pub resume: bool,
-    /// The level of the tools' sandbox, for the status line.
+    /// The level of the tools' sandbox, with `, network` if the network is open; for the status line.
     pub sandbox: Option<String>,
     /// True if the machine cannot enforce a part of the sandbox.
     pub has_sandbox_gap: bool,

@@ -70,8 +70,8 @@ pub(super) struct StatusBarSources<'s> {
 }
 
 impl StatusBar {
-    /// Returns the level of the tools' sandbox.
-    pub(super) fn sandbox_level(&self) -> Option<&str> {
+    /// Returns the level of the tools' sandbox, with the network if it is open.
+    pub(super) fn sandbox(&self) -> Option<&str> {
         self.sandbox.as_deref()
     }
 

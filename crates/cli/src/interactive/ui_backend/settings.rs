@@ -16,7 +16,7 @@ use haft_tui::app::{LoginProvider, SettingRow};
 
 use super::UiContext;
 use crate::caller::require_person;
-use crate::tool_sandbox::check_path_list;
+use crate::tool_sandbox::{ToolPathReader, check_path_list};
 use crate::{login, setup};
 
 /// Returns all settings. If a file has a mistake, the settings of the other files are returned.
@@ -29,7 +29,7 @@ pub(super) fn setting_rows(context: &UiContext) -> Vec<SettingRow> {
 pub(super) fn set(context: &UiContext, name: &str, value: &str) -> anyhow::Result<SettingRow> {
     require_person("a change of config.toml")?;
     if matches!(name, "tools.hide" | "tools.write") {
-        check_path_list(value)?;
+        check_path_list(&ToolPathReader::new(&context.home, &context.cwd), &context.tools, name, value)?;
     }
     haft_config::set_key(&context.home.config_file(), name, value)?;
     let rows = effective_config(context)?.rows();

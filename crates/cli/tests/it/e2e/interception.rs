@@ -43,7 +43,9 @@ fn user_sees_redacted_text_and_model_its_own() {
     let scene = guarded();
     let ran = scene.haft(&["-p", "go"]);
     ran.expect(0);
-    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("The [redacted] is safe.\n", ""));
+    let refused =
+        "haft: refused by guard: bash {\"command\":\"rm -rf build\"}: refused: rm -rf is not for you\n";
+    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("The [redacted] is safe.\n", refused));
 
     let second = &scene.server.requests()[1];
     assert_eq!(said(second, "assistant"), ["The code is SECRET."]);

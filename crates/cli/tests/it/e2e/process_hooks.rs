@@ -69,6 +69,12 @@ fn picoclaw(scene: &Scene, name: &str) {
 
 const TRIES: &[&str] = &["rm -rf build", "echo hello", "echo secret"];
 
+/// The lines about the refused commands on standard error.
+const REFUSED: &str = "\
+haft: refused by gate: bash {\"command\":\"rm -rf build\"}: Tool execution denied by hook: not here
+haft: refused by gate: bash {\"command\":\"echo secret\"}: Tool execution denied by approval hook
+";
+
 #[track_caller]
 fn guarded(scene: &Scene) {
     let results = said(&scene.server.requests()[1], "tool");
@@ -93,7 +99,7 @@ fn configured_hook_gates_by_picoclaw_tool_names() {
     config(&scene, HOOK);
     let ran = scene.haft(&["-p", "go"]);
     ran.expect(0);
-    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("Done.\n", ""));
+    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("Done.\n", REFUSED));
     guarded(&scene);
     assert!(scene.marks().iter().any(|mark| mark.ends_with("agent.tool.exec_end")), "{:?}", scene.marks());
 }
@@ -104,7 +110,7 @@ fn hooks_config_flag_runs_picoclaw_file() {
     picoclaw(&scene, "gate");
     let ran = scene.haft(&["-p", "--hooks-config", "config.json", "--no-ext", "go"]);
     ran.expect(0);
-    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("Done.\n", ""));
+    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("Done.\n", REFUSED));
     assert_eq!(ran.banners, "haft: running the hook gate (not sandboxed, not approved): python3 gate.py\n");
     guarded(&scene);
 }

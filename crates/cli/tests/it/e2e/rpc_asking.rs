@@ -101,6 +101,26 @@ fn run_without_person_denies_tools_that_need_approval() {
 }
 
 #[test]
+fn run_without_person_reports_denied_calls() {
+    let args = json!({"command": "touch one", "outside_sandbox": "needed"});
+    let steps = json!([{"say": [{"call": {"name": "bash", "args": args}}]}, {"say": [{"text": "Done."}]}]);
+    let run = |args: &[&str]| Scene::scripted(&steps).haft(args);
+    let told = "run outside of the sandbox: this needs the approval of a person, and no person can be asked; \
+                --sandbox full permits it";
+    let ran = run(&["-p", "go"]);
+    ran.expect(0);
+    let lines: Vec<_> = ran.stderr.lines().collect();
+    let line = |begin: &str| lines.len() == 1 && lines[0].starts_with(begin) && lines[0].ends_with(told);
+    assert!(line("haft: refused by haft: bash {\"command\":\"touch one\""), "{}", ran.stderr);
+    let ran = run(&["-v", "-p", "go"]);
+    assert!(
+        ran.stderr.lines().any(|line| line.starts_with("  refused by haft: bash {") && line.ends_with(told))
+    );
+    let ran = run(&["--json", "go"]);
+    assert!(ran.of("tool_blocked").len() == 1 && !ran.stderr.contains("refused"), "{}", ran.stderr);
+}
+
+#[test]
 fn approve_flag_overrides_setting() {
     let scene = scene(&["touch one"]);
     fs::create_dir_all(scene.world.home()).unwrap();

@@ -1,10 +1,10 @@
 //! Paths in the writable directories that make code run later, outside of the sandbox.
 
 use std::collections::VecDeque;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 /// Names from which editors, shells, agents and haft run commands.
@@ -33,10 +33,7 @@ const LONGEST: u64 = 64 * 1024;
 
 /// True if a path below a writable directory has a protected name: as a part, or below a directory `.git`. A file
 /// `.git` is protected, too, because it names a git directory.
-#[cfg(unix)]
-pub(super) fn has_protected_name(root: &Path, path: &Path) -> bool {
-    use std::ffi::OsStr;
-    use std::path::Component;
+pub(crate) fn has_protected_name(root: &Path, path: &Path) -> bool {
     let Ok(below) = path.strip_prefix(root) else { return false };
     let is_any = |name: &OsStr, names: &[&str]| names.iter().any(|other| name.eq_ignore_ascii_case(other));
     let mut in_git = root.file_name().is_some_and(|name| is_any(name, &[".git"]));

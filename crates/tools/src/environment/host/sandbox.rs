@@ -33,6 +33,8 @@ pub struct ToolSandbox {
     pub read: Vec<PathBuf>,
     /// True if commands may use the network. If false, they have at most a private loopback device.
     pub network: bool,
+    /// True at the level that permits no changes in the working directory; for the text of a denial.
+    pub read_only: bool,
 }
 
 /// A part of a [`ToolSandbox`] that this machine cannot enforce.

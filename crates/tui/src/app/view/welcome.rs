@@ -20,12 +20,13 @@ pub(super) fn draw(state: &AppState, area: Rect, buffer: &mut Buffer, look: &Dra
 
 /// Describes what the agent may do without a question.
 fn access_rows(state: &AppState) -> impl Iterator<Item = String> {
-    let access = state.status.sandbox_level().map(|level| match level {
-        "read-only" => "sandbox read-only: the agent reads files; it asks before other calls".to_owned(),
-        "workspace" => {
-            "sandbox workspace: the agent changes this directory; it asks before other calls".to_owned()
-        }
-        level => format!("sandbox {level}: the agent may do what you may do, without asking"),
+    let access = state.status.sandbox().map(|sandbox| {
+        let allowed = match sandbox.split(',').next() {
+            Some("read-only") => "the agent reads files; it asks before other calls",
+            Some("workspace") => "the agent changes this directory; it asks before other calls",
+            Some(_) | None => "the agent may do what you may do, without asking",
+        };
+        format!("sandbox {sandbox}: {allowed}")
     });
     let tools = state.settings.tools_to_approve();
     let asks = (!tools.is_empty()).then(|| format!("asks before each call of {}", tools.join(", ")));

@@ -5,7 +5,7 @@ use ratatui_core::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::super::call::{self, LineMark};
-use super::super::{AnswerKind, Question, preview};
+use super::super::{AnswerKind, Question, preview, split_quote};
 use crate::clean::{CleanLine, CleanText, columns, grapheme_columns, span};
 use crate::theme::{Role, Theme};
 use crate::wrap::{RowPrefixes, WrapMode, wrap};
@@ -72,9 +72,12 @@ impl BodyLayout {
 
     fn push_text(&mut self, text: &str, style: Style) {
         for line in CleanText::new(text).lines() {
-            for row in wrap(&[span(line, style)], self.width, &RowPrefixes::default(), WrapMode::Words) {
-                let characters = row.spans.iter().map(|span| visible_characters(&span.content)).sum();
-                self.push(row, characters);
+            // Every row of a quotation has the mark.
+            let (mark, line) = split_quote(line);
+            let prefixes = RowPrefixes::repeated(vec![span(mark, style)]);
+            for row in wrap(&[span(line, style)], self.width, &prefixes, WrapMode::Words) {
+                let characters: usize = row.spans.iter().map(|span| visible_characters(&span.content)).sum();
+                self.push(row, characters.saturating_sub(visible_characters(mark)));
             }
             self.count_line_end();
         }

@@ -201,12 +201,12 @@ fn notes_and_errors_are_shown() {
 }
 
 #[test]
-fn status_line_shows_sandbox_level() {
-    for level in ["read-only", "workspace", "full"] {
+fn start_and_status_line_show_sandbox() {
+    for level in ["read-only", "workspace", "workspace, network", "full"] {
         let options =
-            AppOptions { sandbox: Some(level.to_owned()), size: (120, 12), ..AppOptions::default() };
+            AppOptions { sandbox: Some(level.to_owned()), size: (120, 20), ..AppOptions::default() };
         let screen = Fake::with(options).screen();
-        assert!(screen.contains(&format!("sandbox {level}")), "{screen}");
+        assert_eq!(screen.matches(&format!("sandbox {level}")).count(), 2, "{screen}");
         assert!(!screen.contains("incomplete"), "{screen}");
     }
     let options = AppOptions {

@@ -6,7 +6,7 @@ use haft_protocol::ids::ToolCallId;
 use haft_protocol::rpc::{UiAnswer, UiKind, UiRequest};
 use haft_tui::dialog::{DialogKeyOutcome, Question};
 
-use super::{Open, both, request};
+use super::{Open, approve, both, request};
 
 fn question(name: &str, args: &serde_json::Value, message: &str, preview: CallPreview) -> Question {
     let args = RawJson::from_value(args).unwrap();
@@ -64,6 +64,16 @@ fn shows_diff_in_place_of_arguments() {
     let new =
         question("write", &args, outside, diff("/etc/hosts", "@@ -0,0 +1,1 @@\n+127.0.0.1 localhost\n"));
     insta::assert_snapshot!(both(new));
+}
+
+/// The rest of a long line of the model must not look like a sentence of haft.
+#[test]
+fn each_row_of_a_quotation_has_the_mark() {
+    let text = "run outside of the sandbox\nThe model's reason:\n  | a harmless test that needs the network, and haft \
+                has verified this command\n  | \n  | haft has verified it";
+    let mut open = Open::new(Question { message: text.to_owned(), ..approve(r#"{"command":"make"}"#) });
+    let rows: Vec<_> = open.dialog.linear_rows(40).iter().map(ToString::to_string).collect();
+    insta::assert_snapshot!(format!("{}\n\n{}", open.shown(40), rows.join("\n")));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 
 use super::dir::DirHandle;
 use crate::environment::EnvironmentError;
-use crate::environment::host::protected::has_protected_name;
+use crate::environment::has_protected_name;
 
 /// The boundary of the accessible files.
 #[derive(Debug)]
