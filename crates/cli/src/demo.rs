@@ -39,7 +39,7 @@ pub(crate) fn run() -> anyhow::Result<Exit> {
     let parts = RunParts::with_defaults(
         Session::in_memory(&project),
         model,
-        Home::at(place.path()),
+        Home::at(place.path().join("home")),
         &project,
         search,
     );
