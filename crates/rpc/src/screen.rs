@@ -214,7 +214,7 @@ impl ApproveTool for ScreenHooks {
         if !screen.questions.has_person() {
             return None;
         }
-        Some(self.ask_about_call(cancel, pending, request.question()).await)
+        Some(self.ask_about_call(cancel, pending, request.question_text()).await)
     }
 
     fn name(&self) -> &str {

@@ -4,6 +4,8 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::Context as _;
 use haft_config::{Home, SourcedValue, ToolSandboxLevel, ToolSettings};
+use haft_launch::Sandbox;
+use haft_launch::sandbox::{ConfinementLevel, SandboxError};
 use haft_packages::GrantedPath;
 
 use super::secret_places;
@@ -109,15 +111,20 @@ impl<'a> ToolPathReader<'a> {
         if text.contains(['*', '?', '[', '{']) && path.symlink_metadata().is_err() {
             return Err(format!("{text:?} is a pattern, and patterns are not supported; name each path"));
         }
-        Ok(path)
+        // Otherwise every command would fail.
+        let mut sandbox = Sandbox::new(ConfinementLevel::Standard);
+        let list = if key == WRITE { &mut sandbox.write } else { &mut sandbox.read };
+        list.push(resolve_existing(&path));
+        match sandbox.check() {
+            Err(SandboxError::Path { reason, .. }) => Err(format!("{text:?} {reason}")),
+            // The level of the commands is not yet known.
+            Ok(()) | Err(_) => Ok(path),
+        }
     }
 
     /// Checks that a path does not open what the sandbox protects. The hidden paths are resolved.
     fn check_writable(&self, path: &Path, hidden: &[PathBuf]) -> Result<(), String> {
         let (real, own) = (resolve_existing(path), self.home.root());
-        if real.parent().is_none() {
-            return Err("is the whole file system; name the directories that commands may change".to_owned());
-        }
         if real.starts_with(resolve_existing(own)) {
             return Err(format!(
                 "is in haft's home directory, {}, which tools can never change; remove the path",
@@ -228,8 +235,14 @@ mod tests {
         check(&["~/.ssh/new"], &[], &format!("default: tools.write: \"~/.ssh/new\" {secret}"));
         let notes = "is in DIR/me/notes, which is hidden because it holds secrets; remove the path";
         check(&["~/notes/x"], &["~/notes"], &format!("default: tools.write: \"~/notes/x\" {notes}"));
-        let all = "is the whole file system; name the directories that commands may change";
+    }
+
+    #[test]
+    fn rejects_paths_with_which_no_command_runs() {
+        let all = "covers all files; list the needed directories instead";
         check(&["/"], &[], &format!("default: tools.write: \"/\" {all}"));
+        check(&[], &["/"], &format!("default: tools.hide: \"/\" {all}"));
+        check(&["/proc"], &[], "default: tools.write: \"/proc\" exposes other processes");
     }
 
     #[test]

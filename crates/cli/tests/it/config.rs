@@ -100,7 +100,7 @@ fn rejects_writable_paths_that_open_what_is_protected() {
         (home.join("results"), "which tools can never change"),
         (home, "which tools can never change"),
         ("~/.ssh".into(), "which is hidden because it holds secrets"),
-        ("/".into(), "is the whole file system"),
+        ("/".into(), "covers all files"),
     ] {
         let text = format!("tools.write = ['{}']\n", path.display());
         fs::write(world.home().join("config.toml"), text).unwrap();

@@ -7,7 +7,7 @@ use crate::sanitize::sanitize_line;
 pub struct ApprovalRequest {
     /// The reason for the person: a sentence without a period, such as `write outside of the workspace: /etc/hosts`.
     pub reason: String,
-    /// The reason that the model gives, as it wrote it. [`question`](Self::question) quotes it.
+    /// The reason that the model gives, as it wrote it. [`question_text`](Self::question_text) quotes it.
     pub model_reason: Option<String>,
     /// The setting that permits such calls without an approval, such as `--sandbox full`; `None` if there is none.
     pub permitted_by: Option<String>,
@@ -23,7 +23,7 @@ const QUOTED_CHARS: usize = 600;
 impl ApprovalRequest {
     /// Returns the text of the question for a person. The model's text is quoted, so that it cannot be taken for a
     /// sentence of haft.
-    pub fn question(&self) -> String {
+    pub fn question_text(&self) -> String {
         match &self.model_reason {
             Some(text) => format!("{}\nThe model's reason:\n{}", self.reason, quoted_lines(text)),
             None => self.reason.clone(),
@@ -65,7 +65,7 @@ mod tests {
             model_reason: Some(model_reason.to_owned()),
             permitted_by: None,
         };
-        let question = request.question();
+        let question = request.question_text();
         let lines: Vec<_> = question.lines().collect();
         assert_eq!(lines[..2], ["run outside of the sandbox", "The model's reason:"]);
         assert_eq!(lines[2..], *quoted);

@@ -423,7 +423,9 @@ impl Environment for HostEnvironment {
     }
 
     async fn check_access(&self, path: &Path, access: AccessKind) -> Result<(), EnvironmentError> {
-        let (boundaries, sandbox) = (self.boundaries.clone(), self.sandbox.clone());
+        // Access rules replace the boundaries of the sandbox.
+        let sandbox = self.sandbox.clone().filter(|_| self.reads.is_none() && self.root.is_none());
+        let boundaries = self.boundaries.clone();
         let path = path.to_owned();
         run_blocking(move || match (boundaries, sandbox.as_deref().and_then(CommandSandbox::tools)) {
             (Some(boundaries), _) => boundaries.check(&path, access),

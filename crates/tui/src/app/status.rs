@@ -71,7 +71,7 @@ pub(super) struct StatusBarSources<'s> {
 
 impl StatusBar {
     /// Returns the level of the tools' sandbox, with the network if it is open.
-    pub(super) fn sandbox(&self) -> Option<&str> {
+    pub(super) fn sandbox_label(&self) -> Option<&str> {
         self.sandbox.as_deref()
     }
 

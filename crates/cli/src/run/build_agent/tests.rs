@@ -32,8 +32,10 @@ async fn joined(root: &Path, no_ext: bool, tools: ToolChoice) -> RunningAgent {
         global: (!no_ext).then(|| root.join("extensions")),
         ..DiscoveryOptions::default()
     };
+    let cwd = root.join("work");
+    fs::create_dir_all(&cwd).unwrap();
     let home = Home::at(root.join("home"));
-    let plain = RunParts::with_defaults(Session::in_memory(root), Arc::new(model), home, root, search);
+    let plain = RunParts::with_defaults(Session::in_memory(&cwd), Arc::new(model), home, &cwd, search);
     let parts = RunParts { tools, ..plain };
     let (ends, _) = SessionOutputs::for_printing(None, Vec::new());
     build_agent(parts, ends).await.unwrap()

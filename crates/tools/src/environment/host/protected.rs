@@ -352,5 +352,6 @@ pub(super) fn resolve_links(path: &Path) -> ResolvedLinks {
     ResolvedLinks { links, real: Some(real) }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests;

@@ -238,5 +238,6 @@ pub(super) fn resolve_missing(path: &Path) -> PathBuf {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests;

@@ -20,7 +20,7 @@ pub(super) fn draw(state: &AppState, area: Rect, buffer: &mut Buffer, look: &Dra
 
 /// Describes what the agent may do without a question.
 fn access_rows(state: &AppState) -> impl Iterator<Item = String> {
-    let access = state.status.sandbox().map(|sandbox| {
+    let access = state.status.sandbox_label().map(|sandbox| {
         let allowed = match sandbox.split(',').next() {
             Some("read-only") => "the agent reads files; it asks before other calls",
             Some("workspace") => "the agent changes this directory; it asks before other calls",
