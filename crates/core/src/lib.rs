@@ -10,6 +10,7 @@ pub mod error;
 pub mod file_queue;
 pub mod hooks;
 pub mod image;
+pub mod json_shape;
 pub mod model;
 pub mod prompt;
 pub mod sanitize;
