@@ -29,6 +29,7 @@ mod queue;
 mod run;
 mod run_context;
 mod stats;
+mod text_filter;
 mod timeouts;
 mod transcript;
 mod turn;
@@ -39,5 +40,6 @@ pub use call::{CallableTool, ExtensionCall, ExtensionCallResult, ExtensionToolRu
 pub use queue::{Prompt, QueueDelivery, QueueError, QueuedMessages};
 pub use run::{Run, RunHandle};
 pub use stats::{ContextUsage, SessionStats, estimated_tokens};
+pub use text_filter::TextFilter;
 
 pub use haft_protocol as protocol;

@@ -9,6 +9,7 @@ use std::ops::Range;
 use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
+use haft_core::TextFilter;
 use haft_core::hooks::{AfterToolExecute, CancellationToken, FinishedCall, ResultDecision};
 use haft_core::sanitize::{is_formless, sanitize, visible_chars};
 use haft_core::tool::ToolOutput;
@@ -244,6 +245,12 @@ impl AfterToolExecute for KeyRedactor {
 
     fn name(&self) -> &'static str {
         "the removal of keys"
+    }
+}
+
+impl From<KeyRedactor> for TextFilter {
+    fn from(redactor: KeyRedactor) -> Self {
+        Self::new(move |text| redactor.redact(text))
     }
 }
 

@@ -22,8 +22,9 @@ use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use atomic::{PathBoundary, SharedWriteState};
-use collector::ScratchDir;
+use collector::{ScratchDir, ScratchPlace};
 use command_dir::CommandDir;
+use haft_core::TextFilter;
 use haft_core::file_queue::FileQueue;
 use haft_launch::{EnvPolicy, Launcher, Sandbox};
 use restriction::FileRestriction;
@@ -79,7 +80,10 @@ impl HostEnvironment {
             commands: Arc::default(),
             sandbox: None,
             boundaries: None,
-            scratch: ScratchDir::Own(private::private_temp_dir("results")),
+            scratch: ScratchDir {
+                place: ScratchPlace::Own(private::private_temp_dir("results")),
+                filter: None,
+            },
             disk: Arc::new(SharedWriteState::new(private::private_temp_dir("in-place"))),
             reads: None,
             root: None,
@@ -142,7 +146,14 @@ impl HostEnvironment {
     /// directory, where files older than a week are removed whenever a file is added.
     #[must_use]
     pub fn with_scratch(mut self, scratch: impl Into<PathBuf>) -> Self {
-        self.scratch = ScratchDir::Given(scratch.into());
+        self.scratch.place = ScratchPlace::Given(scratch.into());
+        self
+    }
+
+    /// Filters the output that is stored there. Output without changes is stored as it is, also if it is not text.
+    #[must_use]
+    pub fn with_output_filter(mut self, filter: TextFilter) -> Self {
+        self.scratch.filter = Some(filter);
         self
     }
 
