@@ -29,7 +29,8 @@ use crate::interrupt::InterruptListener;
 use crate::logging;
 use crate::rpc::{SessionSource, exit_for_end};
 use crate::run::{
-    RunOutput, SelectedSession, SessionOpenOutcome, check_named, open_session, run_to_completion,
+    ProviderSecrets, RunOutput, SelectedSession, SessionOpenOutcome, check_named, open_session,
+    run_to_completion,
 };
 use crate::session::{SessionFinder, short_id};
 use crate::setup::RunSetup;
@@ -206,6 +207,7 @@ fn ui_context(args: &RunArgs, setup: &RunSetup) -> Arc<UiContext> {
         cwd: setup.cwd.clone(),
         args: Arc::new(args.clone()),
         tools: setup.config.tools.clone(),
+        secrets: ProviderSecrets::new(args, setup),
         open: Arc::new(OpenSessions::default()),
     })
 }

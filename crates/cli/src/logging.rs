@@ -42,7 +42,7 @@ pub(crate) fn init_beside_screen(home: &Home) -> anyhow::Result<()> {
     if !io::stderr().is_terminal() {
         return init(home);
     }
-    start_file_log(home, filter_from_env()?.unwrap_or_else(|| default_filter()));
+    start_file_log(home, filter_from_env()?.unwrap_or_else(default_filter));
     Ok(())
 }
 

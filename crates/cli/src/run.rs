@@ -8,6 +8,7 @@ mod guarded_tools;
 mod list;
 mod model;
 pub(crate) mod output;
+mod provider_secrets;
 pub(crate) mod queue;
 mod session;
 pub(crate) mod session_outputs;
@@ -31,6 +32,7 @@ use drive::RunTask;
 pub(crate) use list::for_clients as models_for_clients;
 pub(crate) use model::{choose_by_name, thinking_level_note};
 pub(crate) use output::RunOutput;
+pub(crate) use provider_secrets::ProviderSecrets;
 pub(crate) use session::{SelectedSession, SessionOpenOutcome, open as open_session, resume};
 pub(crate) use session_outputs::SessionOutputs;
 

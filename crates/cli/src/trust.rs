@@ -66,7 +66,9 @@ fn grant_trust(
         note(&format!("the project is already trusted, with the digest {}", snapshot.digest()));
         return Ok(());
     }
-    print_all(snapshot, recorded, &ProjectInventory::of_project(home, snapshot.dir()))?;
+    let inventory = ProjectInventory::of_project(home, snapshot.dir());
+    print_all(snapshot, recorded, &inventory)?;
+    inventory.check_complete()?;
     match named {
         Some(named) => anyhow::ensure!(
             named == snapshot.digest(),
@@ -193,6 +195,7 @@ pub(crate) fn trust_project(home: &Home, dir: &Path, digest: &str) -> anyhow::Re
         now.digest().to_string() == digest,
         "the project changed since it was shown, so it was not trusted; review it again"
     );
+    ProjectInventory::of_project(home, dir).check_complete()?;
     TrustFile::grant(home, &now, env!("CARGO_PKG_VERSION"))?;
     let trusted = format!("trusted {} until it changes", now.dir().display());
     Ok(trusted + "; haft uses it from the next session (/new)")

@@ -10,6 +10,7 @@ pub mod error;
 pub mod file_queue;
 pub mod hooks;
 pub mod image;
+pub mod json_shape;
 pub mod model;
 pub mod prompt;
 pub mod sanitize;
@@ -28,6 +29,7 @@ mod queue;
 mod run;
 mod run_context;
 mod stats;
+mod text_filter;
 mod timeouts;
 mod transcript;
 mod turn;
@@ -38,5 +40,6 @@ pub use call::{CallableTool, ExtensionCall, ExtensionCallResult, ExtensionToolRu
 pub use queue::{Prompt, QueueDelivery, QueueError, QueuedMessages};
 pub use run::{Run, RunHandle};
 pub use stats::{ContextUsage, SessionStats, estimated_tokens};
+pub use text_filter::TextFilter;
 
 pub use haft_protocol as protocol;

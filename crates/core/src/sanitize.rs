@@ -50,6 +50,21 @@ impl Sanitizer {
     }
 }
 
+/// Iterates over the characters that remain visible in a sanitized text, with their positions in the original text:
+/// without escape sequences, control characters except newline and tab, and [formless](is_formless) characters.
+pub fn visible_chars(text: &str) -> impl Iterator<Item = (usize, char)> {
+    let mut sequence = EscapeState::default();
+    text.char_indices().filter(move |(_, c)| sequence.is_text(*c) && !is_formless(*c))
+}
+
+/// True if a character has no form of its own, so that it can split a word without a visible trace: hidden characters,
+/// joiners and variation selectors, and the replacement that the sanitizer puts in their place.
+pub fn is_formless(c: char) -> bool {
+    let joins = matches!(c,
+        '\u{200c}' | '\u{200d}' | '\u{180b}'..='\u{180f}' | '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}');
+    joins || is_hidden(c) || c == REPLACEMENT
+}
+
 /// The position in an escape sequence at the end of the last piece.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum EscapeState {

@@ -26,7 +26,7 @@ use crate::manifest::{ExecError, LaunchPlan, MANIFEST_FILE, Manifest, ManifestEr
 use crate::spec::{ExtensionDialect, ExtensionOrigin, ExtensionSpec};
 
 pub use haft_protocol::project::{Project, ProjectTrust};
-pub use required::{MissingExtension, REQUIRED_MISSING, missing_extensions};
+pub use required::{MissingExtension, REQUIRED_MISSING, RestoreStep, missing_extensions};
 pub use skip_reason::{PIN_MISMATCH, SkipReason, SkippedExtension};
 pub(crate) use user_extensions::{ApprovedVersion, UserExtension, load_approvals, user_extensions};
 

@@ -30,7 +30,7 @@ pub use crate::approval::{
     LostExtension, PreservedPath, RequiredExtensions, TreeContents, TreeError, TreeStore, approve_tools,
     check_approved, copy_and_digest, digest_of, files_beside_code, lock, lost_extensions,
 };
-pub use approve::{ApprovalLine, ApprovalOutcome, InstallProposal, shell_quote};
+pub use approve::{ApprovalLine, ApprovalOutcome, InstallProposal};
 pub use list::{InstallStatus, InstalledExtension};
 pub use removal::RemovalOutcome;
 pub use rollback::{RollbackOutcome, RollbackTarget, UnusableVersion};

@@ -18,6 +18,7 @@ mod grant;
 mod open;
 mod pins;
 mod project_check;
+mod shell;
 mod spec;
 mod timeouts;
 
@@ -30,6 +31,7 @@ pub use manifest::permission::{
 pub use manifest::{GuardRoles, LaunchPlan, Lifecycle};
 pub use pins::{PinnedTool, ToolPins};
 pub use project_check::ProjectCheck;
+pub use shell::shell_quote;
 pub use spec::{
     EventForm, ExtensionDialect, ExtensionOrigin, ExtensionSpec, HookCommand, HookSpec, HookTimeouts,
     ToolNames,

@@ -121,6 +121,11 @@ impl ModelsFile {
         self.providers.keys().map(String::as_str).filter(|name| find_preset(name).is_none())
     }
 
+    /// Returns the environment variables that the file names for keys. They can have any name.
+    pub fn key_variables(&self) -> impl Iterator<Item = &str> {
+        self.providers.values().filter_map(|provider| provider.key_env.as_deref())
+    }
+
     /// True if the file has an entry for this provider.
     pub fn names_provider(&self, name: &str) -> bool {
         self.providers.contains_key(name)

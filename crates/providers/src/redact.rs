@@ -1,16 +1,23 @@
 //! Removes keys from all text that people, logs or models read.
 
-use std::collections::{BTreeSet, HashSet};
+mod dump;
+
+use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::fmt;
+use std::ops::Range;
 
 use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
+use haft_core::TextFilter;
 use haft_core::hooks::{AfterToolExecute, CancellationToken, FinishedCall, ResultDecision};
-use haft_core::sanitize::sanitize;
+use haft_core::sanitize::{is_formless, sanitize, visible_chars};
 use haft_core::tool::ToolOutput;
 use haft_protocol::content::ContentBlock;
 use secrecy::{ExposeSecret, SecretString};
+use serde_json::Value;
+
+use dump::dumped_bytes;
 
 /// The secrets of one configuration.
 #[derive(Debug, Clone, Default)]
@@ -92,56 +99,128 @@ impl SecretRedactor {
 /// Removes the keys of providers from the results of tools.
 #[derive(Clone, Default)]
 pub struct KeyRedactor {
-    redactor: SecretRedactor,
-    /// The parts of the keys, in all forms, that the text is searched for first.
-    parts: HashSet<u64, foldhash::fast::RandomState>,
+    /// The parts of the keys in all forms.
+    secret: HashSet<u64, foldhash::fast::RandomState>,
+    /// The parts of [`KNOWN_BEGINNINGS`], which are removed only together with a secret part.
+    public: HashSet<u64, foldhash::fast::RandomState>,
 }
 
 /// The beginnings of keys that everybody knows. They are no secrets, and source code contains them.
 const KNOWN_BEGINNINGS: [&str; 5] =
     ["sk-ant-api03-", "sk-ant-oat01-", "sk-svcacct-", "sk-or-v1-", "sk-proj-"];
 
+/// A compared byte and the range of its character, or of the digits that stand for it.
+type PlacedByte = (Range<usize>, u8);
+
 impl KeyRedactor {
     /// Creates a redactor for these keys. Keys with fewer than 8 characters are not removed.
     pub fn new<'a>(keys: impl IntoIterator<Item = &'a SecretString>) -> Self {
         let mut created = Self::default();
         for key in keys {
-            let key = key.expose_secret();
-            created.redactor.add_key(key);
+            let key = key.expose_secret().rsplit(' ').next().unwrap_or_default();
             let known = KNOWN_BEGINNINGS.iter().find(|known| key.starts_with(*known));
             let known: Vec<u8> =
                 known.into_iter().flat_map(|known| folded_bytes(known)).map(|(_, byte)| byte).collect();
-            let public: HashSet<&[u8]> = known.windows(PART).collect();
+            created.public.extend(part_numbers(&known));
             for form in encoded_forms(key) {
-                let parts = form.windows(PART).filter(|part| !public.contains(part));
-                created.parts.extend(parts.map(|part| part.iter().fold(0, append_byte)));
+                created.secret.extend(part_numbers(&form));
             }
         }
+        created.secret.retain(|part| !created.public.contains(part));
         created
     }
 
     /// Returns the text without keys, as [`ModelError`](haft_core::model::ModelError) messages are; `None` if the text
-    /// has no key. White space separates words and is kept: the numbers of a list are no key.
+    /// has no key. Control characters, terminal sequences and invisible characters do not separate the parts of a key.
+    /// White space does: the numbers of a list are no key. Dumps of binary data are compared by their bytes.
     pub fn redact(&self, text: &str) -> Option<String> {
-        if self.parts.is_empty() || !text.split(char::is_whitespace).any(|word| self.has_key(word)) {
+        if self.secret.is_empty() {
             return None;
         }
-        let words = text.split_inclusive(char::is_whitespace).map(|word| {
-            let (word, space) = word.split_at(word.trim_end().len());
-            let word = if self.has_key(word) { self.redactor.apply(word) } else { word.to_owned() };
-            word + space
-        });
-        Some(words.collect())
+        let mut found = self.find_parts(word_bytes(text.char_indices()));
+        if text.contains(|c: char| c.is_control() && !is_separator(c)) {
+            // A terminal does not show the content of a sequence; a model may read it. Thus both texts are searched.
+            found.extend(self.find_parts(word_bytes(visible_chars(text))));
+        }
+        for bytes in dumped_bytes(text) {
+            found.extend(self.find_parts(bytes.into_iter()));
+        }
+        let ranges = merge_secret_ranges(found);
+        (!ranges.is_empty()).then(|| replace_ranges(text, &ranges))
     }
 
-    fn has_key(&self, word: &str) -> bool {
-        let (mut part, mut length) = (0, 0);
-        folded_bytes(word).any(|(_, byte)| {
+    /// Returns the ranges of the parts of keys; true marks a secret part. `None` separates bytes.
+    fn find_parts(&self, bytes: impl Iterator<Item = Option<PlacedByte>>) -> Vec<(Range<usize>, bool)> {
+        let (mut found, mut part, mut begins) = (Vec::new(), 0, VecDeque::with_capacity(PART));
+        for byte in bytes {
+            let Some((range, byte)) = byte else {
+                begins.clear();
+                continue;
+            };
             part = append_byte(part, &byte);
-            length += 1;
-            length >= PART && self.parts.contains(&part)
-        })
+            begins.push_back(range.start);
+            let is_secret = self.secret.contains(&part);
+            if begins.len() == PART
+                && let Some(begin) = begins.pop_front()
+                && (is_secret || self.public.contains(&part))
+            {
+                found.push((begin..range.end, is_secret));
+            }
+        }
+        found
     }
+
+    /// True if a text in the JSON has a key, also one whose characters are escaped.
+    fn is_in_json(&self, json: &str) -> bool {
+        self.redact(json).is_some() || serde_json::from_str(json).is_ok_and(|value| self.is_in_value(&value))
+    }
+
+    fn is_in_value(&self, value: &Value) -> bool {
+        match value {
+            Value::String(text) => self.redact(text).is_some(),
+            Value::Array(values) => values.iter().any(|value| self.is_in_value(value)),
+            Value::Object(fields) => {
+                fields.iter().any(|(name, value)| self.redact(name).is_some() || self.is_in_value(value))
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        }
+    }
+}
+
+/// Iterates over the compared bytes of words, with `None` for white space between them.
+fn word_bytes(chars: impl Iterator<Item = (usize, char)>) -> impl Iterator<Item = Option<PlacedByte>> {
+    chars.filter(|(_, c)| is_separator(*c) || is_compared(*c)).flat_map(|(at, c)| {
+        let (bytes, length) = if is_separator(c) { ([0; 4], 1) } else { fold_char(c) };
+        let place = move |byte| (!is_separator(c)).then_some((at..at + c.len_utf8(), byte));
+        bytes.into_iter().take(length).map(place)
+    })
+}
+
+/// Joins overlapping ranges, and keeps those with a secret part.
+fn merge_secret_ranges(mut found: Vec<(Range<usize>, bool)>) -> Vec<Range<usize>> {
+    found.sort_by_key(|(range, _)| range.start);
+    let mut merged: Vec<(Range<usize>, bool)> = Vec::new();
+    for (range, is_secret) in found {
+        match merged.last_mut().filter(|(last, _)| range.start <= last.end) {
+            Some((last, secret)) => {
+                last.end = last.end.max(range.end);
+                *secret |= is_secret;
+            }
+            None => merged.push((range, is_secret)),
+        }
+    }
+    merged.into_iter().filter(|(_, is_secret)| *is_secret).map(|(range, _)| range).collect()
+}
+
+fn replace_ranges(text: &str, ranges: &[Range<usize>]) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut copied = 0;
+    for range in ranges {
+        out.push_str(text.get(copied..range.start).unwrap_or_default());
+        out.push_str(REDACTED);
+        copied = range.end;
+    }
+    out + text.get(copied..).unwrap_or_default()
 }
 
 /// Removes keys from the results of tools. As the first hook, it keeps them from other hooks, the session and the model.
@@ -160,7 +239,7 @@ impl AfterToolExecute for KeyRedactor {
                 *text = redacted;
             }
         }
-        output.details = output.details.filter(|details| self.redact(details.as_str()).is_none());
+        output.details = output.details.filter(|details| !self.is_in_json(details.as_str()));
         output.into()
     }
 
@@ -169,10 +248,21 @@ impl AfterToolExecute for KeyRedactor {
     }
 }
 
+impl From<KeyRedactor> for TextFilter {
+    fn from(redactor: KeyRedactor) -> Self {
+        Self::new(move |text| redactor.redact(text))
+    }
+}
+
 impl fmt::Debug for KeyRedactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("KeyRedactor").finish_non_exhaustive()
     }
+}
+
+/// Returns each part of [`PART`] bytes as a number.
+fn part_numbers(form: &[u8]) -> impl Iterator<Item = u64> {
+    form.windows(PART).map(|part| part.iter().fold(0, append_byte))
 }
 
 /// Appends a byte to the last [`PART`] bytes.
@@ -238,21 +328,32 @@ fn base64_at(secret: &[u8], offset: usize) -> String {
 fn folded_bytes(text: &str) -> impl Iterator<Item = (usize, u8)> {
     let compared = text.char_indices().filter(|(_, c)| is_compared(*c));
     compared.flat_map(|(at, c)| {
-        let folded = match c.to_ascii_lowercase() {
-            '-' => '+',
-            '_' => '/',
-            c => c,
-        };
-        let mut buffer = [0; 4];
-        let length = folded.encode_utf8(&mut buffer).len();
-        buffer.into_iter().take(length).map(move |byte| (at, byte))
+        let (bytes, length) = fold_char(c);
+        bytes.into_iter().take(length).map(move |byte| (at, byte))
     })
 }
 
-/// False for a character that can separate the parts of a secret: white space, and the mark that the sanitizer sets in
-/// place of hidden characters.
+/// Returns the compared bytes of a character, and their number.
+fn fold_char(c: char) -> ([u8; 4], usize) {
+    let folded = match c.to_ascii_lowercase() {
+        '-' => '+',
+        '_' => '/',
+        c => c,
+    };
+    let mut buffer = [0; 4];
+    let length = folded.encode_utf8(&mut buffer).len();
+    (buffer, length)
+}
+
+/// False for a character that can separate the parts of a secret: white space, control characters, and characters
+/// without a form of their own.
 fn is_compared(c: char) -> bool {
-    !c.is_whitespace() && c != '\u{fffd}'
+    !c.is_whitespace() && !c.is_control() && !is_formless(c)
+}
+
+/// True for white space that separates words. Other white space moves the cursor, or is invisible.
+fn is_separator(c: char) -> bool {
+    matches!(c, '\n' | '\t') || c.is_whitespace() && !c.is_control() && !is_formless(c)
 }
 
 #[cfg(test)]
@@ -335,13 +436,62 @@ mod tests {
         let encoded = STANDARD_NO_PAD.encode("user:sk-ant-api03-A1b2C3d4E5f6");
         assert!(redactor.redact(&encoded).is_some_and(|told| told.contains(REDACTED)));
         let counted = KeyRedactor::new(&["sk-0123456789abcdef".into()]);
-        let numbers = (1..20).map(|number| format!("{number}\n")).collect::<String>();
+        let numbers = (1..=60).map(|number| format!("{number}\n")).collect::<String>();
         assert_eq!(counted.redact(&numbers), None);
         for text in ["", "short", "keys begin with sk-ant-api03-", "\x1b[31mred\x1b[0m\r\n"] {
             assert_eq!(redactor.redact(text), None, "{text}");
         }
         assert_eq!(KeyRedactor::default().redact("sk-ant-api03-A1b2C3d4E5f6"), None);
         assert!(!format!("{redactor:?}").contains("A1b2"));
+    }
+
+    const LONG: &str = "sk-ant-api03-A1b2C3d4E5f6G7h8I9j0";
+
+    #[track_caller]
+    fn check_result(text: &str, expect: &str) {
+        let redactor = KeyRedactor::new(&[LONG.into()]);
+        assert_eq!(redactor.redact(text).as_deref(), Some(expect), "{text:?}");
+    }
+
+    /// Returns the key with this text after every four characters.
+    fn split_by(text: &str) -> String {
+        let chars: Vec<char> = LONG.chars().collect();
+        let parts: Vec<String> = chars.chunks(4).map(|part| part.iter().collect()).collect();
+        parts.join(text)
+    }
+
+    #[test]
+    fn results_contain_no_key_split_by_invisible_characters() {
+        let splits = [
+            "\x01",
+            "\x1b[0m",
+            "\x1b[1 q",
+            "\x1b]0;a title\x07",
+            "\u{9b}31m",
+            "\r",
+            "\x0b",
+            "\u{200b}",
+            "\u{ad}",
+            "\u{200d}",
+            "\u{fe0f}",
+            "\u{fffd}",
+            "\u{2028}",
+            "\u{e0041}",
+        ];
+        for split in splits {
+            check_result(&format!("key: {} end", split_by(split)), "key: [redacted] end");
+        }
+        check_result(&format!("\x1b]0;{LONG}\x07 end"), "\x1b]0;[redacted]\x07 end");
+    }
+
+    #[test]
+    fn details_contain_no_escaped_key() {
+        let redactor = KeyRedactor::new(&[LONG.into()]);
+        let split = split_by("\x1b[0m");
+        for value in [serde_json::json!({"diff": [split]}), serde_json::json!({split: 1})] {
+            assert!(redactor.is_in_json(&value.to_string()), "{value}");
+        }
+        assert!(!redactor.is_in_json(r#"{"diff": ["sk-ant-api03-", 1, true, null]}"#));
     }
 
     proptest! {

@@ -1,13 +1,12 @@
 //! `DialogRegistry`: the questions that wait for a person.
 //!
-//! A state machine without IO and without a clock. Every question ends exactly once: with a valid
-//! answer, or with its default, for example if its time limit passes.
+//! A state machine without IO and without a clock. Every question waits, and ends exactly once: with
+//! a valid answer, or with its default, for example if the client leaves.
 
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
 
 use haft_protocol::content::{CallPreview, ToolCall};
 use haft_protocol::ids::ExtensionName;
@@ -29,8 +28,6 @@ pub(crate) struct UserQuestion {
     pub(crate) preview: Option<CallPreview>,
     /// The safe answer, used if the client gives none.
     pub(crate) default: UiAnswer,
-    /// The time limit; `None` if the question waits.
-    pub(crate) within: Option<Duration>,
 }
 
 /// A closed question, with the answer for the asker and the reason for the client.
@@ -56,7 +53,6 @@ struct OpenDialog {
     kind: UiKind,
     options: Vec<String>,
     default: UiAnswer,
-    deadline: Option<Instant>,
 }
 
 impl DialogRegistry {
@@ -72,19 +68,17 @@ impl DialogRegistry {
 
     /// Opens a question and returns the request for the client; a [`ClosedDialog`] follows later.
     /// Returns `None` if the client answers no questions; the default then applies.
-    pub(crate) fn ask(&mut self, question: UserQuestion, now: Instant) -> Option<UiRequest> {
-        let UserQuestion { extension, kind, title, message, options, call, preview, default, within } =
-            question;
+    pub(crate) fn ask(&mut self, question: UserQuestion) -> Option<UiRequest> {
+        let UserQuestion { extension, kind, title, message, options, call, preview, default } = question;
         if !self.answers {
             return None;
         }
         self.asked += 1;
-        let timeout_ms = within.map(|within| u64::try_from(within.as_millis()).unwrap_or(u64::MAX));
-        let deadline = within.and_then(|within| now.checked_add(within));
-        let open = OpenDialog { kind, options: options.clone(), default: default.clone(), deadline };
+        let open = OpenDialog { kind, options: options.clone(), default: default.clone() };
         self.open.insert(self.asked, open);
         let id = dialog_id(self.asked);
         let preview = preview.map(Box::new);
+        let timeout_ms = None;
         Some(UiRequest { id, extension, kind, title, message, options, call, preview, timeout_ms, default })
     }
 
@@ -108,11 +102,6 @@ impl DialogRegistry {
                 ))
             }
         }
-    }
-
-    pub(crate) fn expire(&mut self, now: Instant) -> Vec<ClosedDialog> {
-        let late = self.open.extract_if(.., |_, open| open.deadline.is_some_and(|deadline| deadline <= now));
-        late.map(|(number, open)| close_with_default(number, open, UiEnd::Timeout)).collect()
     }
 
     /// Cancels a question whose answer is no longer needed. Returns `None` if it is already closed.

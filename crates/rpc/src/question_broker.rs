@@ -2,13 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use haft_core::tool::ToolSpec;
 use haft_protocol::names::{lists_tool, unknown_tools};
 use haft_protocol::rpc::{CommandFailure, HelloCommand, RpcEvent, UiAnswer, UiEnd, UiResponse};
 use tokio::sync::oneshot;
-use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::client_sink::ClientSink;
@@ -80,10 +78,9 @@ impl QuestionBroker {
     ) -> Option<ClosedDialog> {
         // The events before a question must arrive first. A task sends them when it yields.
         tokio::task::yield_now().await;
-        let within = question.within;
-        let (id, mut answer) = {
+        let (id, answer) = {
             let mut state = self.lock();
-            let request = state.dialogs.ask(question, Instant::now().into_std())?;
+            let request = state.dialogs.ask(question)?;
             let (sender, answer) = oneshot::channel();
             let id = request.id.clone();
             state.askers.insert(id.clone(), QuestionAsker { session: session.to_owned(), answer: sender });
@@ -94,14 +91,8 @@ impl QuestionBroker {
         let _withdrawn = WithdrawOnDrop { questions: self, id };
         tokio::select! {
             biased;
-            over = &mut answer => over.ok(),
+            over = answer => over.ok(),
             () = cancel.cancelled() => None,
-            () = time_out(within) => {
-                self.expire_due();
-                // The question has expired. An answer that arrived at this moment still counts,
-                // because the client was told so.
-                answer.await.ok().filter(|over| over.why != UiEnd::Timeout)
-            }
         }
     }
 
@@ -125,12 +116,6 @@ impl QuestionBroker {
         over.into_iter().for_each(|over| self.conclude(over));
     }
 
-    /// Ends all expired questions, because another asker may not wait any more.
-    fn expire_due(&self) {
-        let over = self.lock().dialogs.expire(Instant::now().into_std());
-        over.into_iter().for_each(|over| self.conclude(over));
-    }
-
     fn lock(&self) -> MutexGuard<'_, BrokerState> {
         // Each change is one call, so a poisoned lock is harmless.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -149,14 +134,6 @@ impl Drop for WithdrawOnDrop<'_> {
         if let Some(over) = over {
             self.questions.conclude(over);
         }
-    }
-}
-
-/// Waits until the time limit of a question has passed; forever without one.
-async fn time_out(within: Option<Duration>) {
-    match within {
-        Some(within) => sleep(within).await,
-        None => std::future::pending().await,
     }
 }
 

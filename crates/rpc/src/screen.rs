@@ -169,7 +169,6 @@ impl Frontend for SessionScreen {
             call: None,
             preview: None,
             default: UiAnswer::Value("stop".to_owned()),
-            within: None,
         };
         let over = self.questions.ask(cancel, &self.session, question).await;
         let chosen = over.and_then(|over| {
@@ -242,7 +241,6 @@ impl ScreenHooks {
             call: Some(call.clone()),
             preview: preview.cloned(),
             default: UiAnswer::Confirmed(false),
-            within: None,
         };
         let over = screen.questions.ask(cancel, &screen.session, question).await;
         if is_confirmed(over.as_ref()) {

@@ -1,6 +1,7 @@
 //! `bash`: a shell command.
 
 mod blocked;
+mod hints;
 
 use std::path::Path;
 use std::time::Duration;
@@ -17,6 +18,7 @@ use crate::environment::{RunEnd, RunReport, ShellCommand};
 use crate::failure::ToolFailure;
 use crate::timeouts;
 use blocked::blocked_note;
+use hints::terminal_hint;
 
 pub(crate) struct BashTool;
 
@@ -49,7 +51,9 @@ impl BuiltIn for BashTool {
     type Args = BashArgs;
 
     fn subject(args: &BashArgs) -> CallSubject<'_> {
-        CallSubject::Command { outside: args.outside_sandbox.as_deref() }
+        // Without a reason, there is nothing to ask the user.
+        let outside = args.outside_sandbox.as_deref().map(str::trim).filter(|reason| !reason.is_empty());
+        CallSubject::Command { outside }
     }
 
     fn path_mut(_: &mut BashArgs) -> Option<&mut String> {
@@ -68,12 +72,13 @@ impl BuiltIn for BashTool {
         let timeout = args.timeout.map_or(timeouts::COMMAND, |seconds| {
             Duration::from_secs(seconds.max(1)).min(timeouts::COMMAND_MAX)
         });
-        let command = ShellCommand { command: args.command, timeout };
+        let command = ShellCommand { command: args.command.clone(), timeout };
         let report = environment.run(&context.cancel, command, &|piece| context.progress(piece)).await?;
         let mut notes = notes(&report, timeout);
         if report.end != RunEnd::Exited(0) {
             notes.extend(blocked_note(environment, &report.tail).await);
         }
+        notes.extend(terminal_hint(&args.command, &report));
         Ok(output(&report, notes, ground.reader))
     }
 }

@@ -7,7 +7,8 @@ use haft_config::{Owner, ProcessHook, SandboxLevel, SettingOrigin};
 use haft_host::{last_failure, last_failure_of_hook, starts_slowly};
 use haft_launch::sandbox::{ConfinementLevel, detect_support, started_by};
 use haft_packages::discovery::{
-    DiscoveryError, DiscoveryErrorKind, MissingExtension, SkipReason, SkippedExtension, missing_extensions,
+    DiscoveryError, DiscoveryErrorKind, MissingExtension, RestoreStep, SkipReason, SkippedExtension,
+    missing_extensions,
 };
 use haft_packages::install::check_approved;
 use haft_packages::install::lock::{ApprovalStore, LockEntry};
@@ -269,17 +270,24 @@ fn missing_findings(seen: &InstallationState) -> Vec<Finding> {
     if seen.extensions.errors.iter().any(|error| matches!(error.kind, DiscoveryErrorKind::Lock(_))) {
         return Vec::new();
     }
-    match ApprovalStore::at(seen.home.root()).required_extensions() {
+    let approved = ApprovalStore::at(seen.home.root());
+    match approved.required_extensions() {
         Ok(recorded) => {
-            let missing = missing_extensions(&recorded, &seen.extensions.specs).into_iter();
+            let missing = missing_extensions(&approved, &recorded, &seen.extensions.specs).into_iter();
             let finding = |missing: MissingExtension| {
-                let next = format!("haft ext enable {}", missing.name);
+                let next = match &missing.restore {
+                    RestoreStep::Enable => format!("haft ext enable {}", missing.name),
+                    RestoreStep::Install(dir) => {
+                        format!("haft ext install {}", seen.path_formatter.shell_word(dir))
+                    }
+                    RestoreStep::Fetch => "haft ext list".to_owned(),
+                };
                 FindingArea::Extensions.wrong(missing.name.as_str(), missing.problem_text(), next)
             };
             missing.map(finding).collect()
         }
         Err(error) => {
-            let path = ApprovalStore::at(seen.home.root()).required_file_path();
+            let path = approved.required_file_path();
             let next = editor_command(&seen.path_formatter.shell_word(&path));
             vec![FindingArea::Home.wrong("required.json", error_chain_text(&error), next)]
         }

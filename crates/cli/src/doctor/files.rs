@@ -99,10 +99,11 @@ fn check_lock_file(seen: &InstallationState) -> Vec<Finding> {
         }
         Ok(_) => lost.iter().map(|lost| lost_extension_finding(seen, lost)).collect(),
         Err(error) => {
-            // Moving the file away would lose the approvals.
+            // Only haft writes this file. The approvals in a damaged one are lost anyway; required extensions are also
+            // recorded elsewhere.
             let next = match matches!(error, LockError::Damaged { .. }) {
                 _ if error.is_writable_by_others() => format!("chmod 600 {word}"),
-                true => editor_command(&word),
+                true => format!("mv {word} {word}.old"),
                 false => format!("ls -l {word}"),
             };
             let why = without_doctor_hint(&error_chain_text(&error));

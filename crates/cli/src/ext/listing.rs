@@ -7,7 +7,8 @@ use haft_config::{OnTimeout, SandboxLevel, SettingOrigin};
 use haft_core::sanitize::sanitize_line;
 use haft_host::{ExtensionOrigin, LastFailure};
 use haft_packages::install::lock::{Approval, ApprovalMethod, InstallOrigin, LockEntry};
-use haft_packages::install::{InstallStatus, InstalledExtension, shell_quote};
+use haft_packages::install::{InstallStatus, InstalledExtension};
+use haft_packages::shell_quote;
 use serde_json::{Value, json};
 
 use super::hook::HookListDetails;

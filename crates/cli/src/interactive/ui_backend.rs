@@ -24,7 +24,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinError;
 
 use crate::args::RunArgs;
-use crate::run::launcher;
+use crate::run::{ProviderSecrets, launcher};
 use crate::tool_sandbox::{ProtectedDirs, tool_environment};
 use crate::trust;
 
@@ -46,6 +46,8 @@ pub(super) struct UiContext {
     pub(super) args: Arc<RunArgs>,
     /// The access of commands of the user, as of the tool `bash`.
     pub(super) tools: ToolSettings,
+    /// The keys of providers, which these commands do not get.
+    pub(super) secrets: ProviderSecrets,
     pub(super) open: Arc<OpenSessions>,
 }
 
@@ -57,7 +59,8 @@ impl UiContext {
     fn tool_environment(&self) -> anyhow::Result<HostEnvironment> {
         // The person's own commands may change their extensions.
         let dirs = ProtectedDirs { home: &self.home, unpinned_code: &[] };
-        tool_environment(dirs, &self.cwd, &self.tools, launcher()?)
+        let environment = tool_environment(dirs, &self.cwd, &self.tools, launcher()?)?;
+        Ok(self.secrets.keep_from_commands(environment))
     }
 
     /// Decides about the project's trust now. A change applies to branches and themes immediately, and to extensions

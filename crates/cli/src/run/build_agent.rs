@@ -27,7 +27,6 @@ use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::ExtensionConfig;
 use haft_protocol::ids::ExtensionName;
-use haft_providers::{KeyRedactor, known_keys};
 use haft_tools::{ServiceTools, builtin_tools, skill_tool};
 use tokio::sync::watch;
 
@@ -42,7 +41,8 @@ use crate::token::VARIABLES as TOKEN_VARIABLES;
 use crate::tool_sandbox::{ProtectedDirs, sandbox_fact, tool_environment};
 
 use super::guarded_tools::{check_guarded_tools, check_required_gates, warn_unknown_approvals};
-use super::model::{self, MachineWithKeys, ModelResolver};
+use super::model::{self, ModelResolver};
+use super::provider_secrets::{ProviderSecrets, make_results_private};
 use super::session_outputs::SessionOutputs;
 
 /// The parts of a run before anything starts.
@@ -66,8 +66,8 @@ pub(crate) struct RunParts {
     pub(crate) tool_settings: ToolSettings,
     /// The directories of gates that tools must not change.
     pub(crate) unpinned_code: Vec<PathBuf>,
-    /// Removes the keys of providers from results.
-    pub(crate) keys: KeyRedactor,
+    /// The keys of providers, which commands and results do not contain.
+    pub(crate) secrets: ProviderSecrets,
 }
 
 /// The tools that the model receives.
@@ -124,7 +124,7 @@ impl RunParts {
             tools: ToolChoice::All,
             tool_settings: ToolSettings::default(),
             unpinned_code: Vec::new(),
-            keys: KeyRedactor::default(),
+            secrets: ProviderSecrets::default(),
         }
     }
 
@@ -144,8 +144,7 @@ impl RunParts {
         let first = model::model_preferences(args, &setup);
         let told = if args.json { setup.trust_required_event() } else { None };
         let project_check = setup.project_check();
-        let stored = known_keys(&setup.models, &MachineWithKeys::new(&setup.auth));
-        let keys = KeyRedactor::new(stored.iter().chain(&args.model.api_key));
+        let secrets = ProviderSecrets::new(args, &setup);
         let RunSetup { home, cwd, config, resources, auth, models, search, hooks, .. } = setup;
         let others = ModelResolver::new(first, &config.settings, models, auth, &model.info());
         let context = hook_launch_context(&home, &cwd, &search);
@@ -161,7 +160,11 @@ impl RunParts {
         let plain = Self::with_defaults(session, model, home, &cwd, search);
         Ok(Self {
             other_models: Some(others),
-            host: HostConfig { project_check, ..with_settings(plain.host, &config)? },
+            host: HostConfig {
+                project_check,
+                result_filter: Some(secrets.text_filter()),
+                ..with_settings(plain.host, &config)?
+            },
             source,
             trust_event: told,
             system,
@@ -172,7 +175,7 @@ impl RunParts {
             tools,
             tool_settings: config.tools,
             unpinned_code,
-            keys,
+            secrets,
             ..plain
         })
     }
@@ -266,6 +269,8 @@ pub(crate) async fn build_agent(parts: RunParts, ends: SessionOutputs) -> anyhow
     let environment = tool_environment(protected, &parts.host.cwd, &parts.tool_settings, launcher.clone())
         .or_exit(Exit::Configuration)?
         .with_notices(|text| note(&sanitize_line(&format!("haft: {text}"))));
+    let environment = parts.secrets.keep_from_commands(environment);
+    make_results_private(&parts.home.results_dir());
     let services = ServiceTools::new(environment.clone()).keep_out_of(parts.home.root());
     let mut builtin = builtin_tools(Arc::new(environment));
     builtin.extend(parts.resources.skill_source().map(skill_tool));
@@ -282,7 +287,7 @@ pub(crate) async fn build_agent(parts: RunParts, ends: SessionOutputs) -> anyhow
         .await;
     let mut builder = Agent::builder(parts.model)
         .session(parts.session)
-        .after_tool_execute(parts.keys)
+        .after_tool_execute(parts.secrets.keys)
         .hook_source(host.hook_source())
         .system_prompt(parts.system)
         .thinking(parts.thinking)

@@ -25,27 +25,29 @@ pub(super) fn run(found: &SessionFile, json: bool) -> anyhow::Result<()> {
     if json {
         return write(json_line(&session_json(&row, &branch)).as_bytes());
     }
-    let transcript = render_transcript(&branch);
-    print(&format!("{}\n{transcript}\n{}", header_text(&row, &settings), totals_line(&row, calls)))
+    print(&header_text(&row, &settings))?;
+    print_transcript(&branch)?;
+    print(&format!("\n{}", totals_line(&row, calls)))
 }
 
-fn render_transcript(branch: &[Arc<SessionEntry>]) -> String {
+/// Prints each part by itself, because a part can have the length of an image or of a file.
+fn print_transcript(branch: &[Arc<SessionEntry>]) -> anyhow::Result<()> {
     let pieces = transcript_parts(branch);
     // The header shows the settings that the session began with.
     let begin =
         pieces.iter().position(|piece| piece.kind != TranscriptPartKind::Setting).unwrap_or(pieces.len());
-    let mut text = String::new();
     let mut last = None;
     for TranscriptPart { kind, text: piece } in pieces.into_iter().skip(begin) {
         // Lines of tools form one block.
         let together =
             last.is_none() || (last == Some(TranscriptPartKind::Tool) && kind == TranscriptPartKind::Tool);
-        text.push_str(if together { "" } else { "\n" });
-        text.push_str(&piece);
-        text.push('\n');
+        if !together {
+            print("")?;
+        }
+        print(&piece)?;
         last = Some(kind);
     }
-    text
+    Ok(())
 }
 
 /// Returns the text of each entry; with several prompts, also the usage of each.

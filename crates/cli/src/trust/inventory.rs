@@ -18,7 +18,11 @@ use crate::{hooks, sandbox, setup};
 
 /// The parts of a project, one line each.
 #[derive(Debug)]
-pub(super) struct ProjectInventory(Vec<InventoryItem>);
+pub(super) struct ProjectInventory {
+    items: Vec<InventoryItem>,
+    /// The mistake in the project's settings, which are then unknown.
+    mistake: Option<String>,
+}
 
 #[derive(Debug)]
 struct InventoryItem {
@@ -53,7 +57,12 @@ impl ProjectInventory {
                 &|_, _| None,
             )
             .unused;
-        all.extend(unused.map(|unused| ("settings", settings_text(&unused, dir))));
+        let mistake = unused.as_ref().and_then(|unused| {
+            mistakes.iter().find(|mistake| mistake.path() == unused.path).map(ToString::to_string)
+        });
+        let known = unused.filter(|unused| mistake.is_none() && !unused.sets.is_empty());
+        all.extend(known.map(|unused| ("settings", settings_text(&unused, dir))));
+        all.extend(config.refused.as_ref().map(|text| ("settings", without_dir(text, dir))));
         all.extend(mistakes.into_iter().map(|mistake| ("mistake", mistake.to_string())));
         let resources = PromptResources::find(home, &of(ProjectTrust::Untrusted), true);
         // The skills are listed separately.
@@ -67,16 +76,29 @@ impl ProjectInventory {
         marked.extend(all.into_iter().map(|(kind, text)| InventoryItem { kind, text, red: false }));
         // Important items come first.
         marked.sort_by_key(|brought| !brought.red);
-        Self(marked)
+        Self { items: marked, mistake }
+    }
+
+    /// Checks that all settings of the project are known, so that trust covers nothing that was not shown.
+    ///
+    /// # Errors
+    /// The mistake in the project's settings, with the next step.
+    pub(super) fn check_complete(&self) -> anyhow::Result<()> {
+        match &self.mistake {
+            Some(mistake) => {
+                anyhow::bail!("{mistake}; correct the file, then run `haft trust` again. Nothing was changed")
+            }
+            None => Ok(()),
+        }
     }
 
     /// Returns the lines, important ones first, with true for those. The texts are not sanitized.
     pub(super) fn lines(&self) -> impl Iterator<Item = (String, bool)> {
-        self.0.iter().map(|InventoryItem { kind, text, red }| (format!("{kind}: {text}"), *red))
+        self.items.iter().map(|InventoryItem { kind, text, red }| (format!("{kind}: {text}"), *red))
     }
 
     pub(super) fn to_json(&self) -> Value {
-        self.0
+        self.items
             .iter()
             .map(|InventoryItem { kind, text, red }| json!({"kind": kind, "text": text, "red": red}))
             .collect()
@@ -185,6 +207,11 @@ fn project_code_items(home: &Home, hook: &ProcessHook, dir: &Path) -> Vec<Invent
 
 fn settings_text(unused: &UntrustedItem, dir: &Path) -> String {
     format!("{} sets {}", relative_path(&unused.path, dir), unused.sets.join(", "))
+}
+
+/// Shortens the paths of the project in a message.
+fn without_dir(text: &str, dir: &Path) -> String {
+    text.replace(&format!("{}{}", dir.display(), std::path::MAIN_SEPARATOR), "")
 }
 
 /// Returns the names of the project's templates.

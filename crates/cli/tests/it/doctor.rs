@@ -329,14 +329,21 @@ fn reports_lost_lock_file_with_its_extensions() {
     let told = doctor(&world, &[], &[]);
     let text = of_user(&told.stdout);
     assert!(
-        text.contains(
-            "The store contains the code of guard 2 (required), other 1\n         > ${EDITOR:-vi} "
-        ),
+        text.contains("The store contains the code of guard 2 (required), other 1\n         > mv "),
         "{text}"
     );
+    assert!(text.contains("no tool runs, because a gate may be required"), "{text}");
     let said = "approvals: are unknown until the lock file can be read";
     assert!(text.contains(said) && !text.contains("no extensions installed"), "{text}");
     fs::rename(&lock, &old).unwrap();
+    // `haft ext enable` needs an entry in the lock file.
+    let told = of_user(&doctor(&world, &[], &[]).stdout);
+    let (_, missing) = told.split_once("WRONG  guard: was required").unwrap();
+    let next = missing.lines().find_map(|line| line.trim_start().strip_prefix("> haft ext ")).unwrap();
+    assert!(next.starts_with("install ROOT/home/"), "{told}");
+    write(world.project().join("script.json"), r#"{"steps": [{"say": [{"text": "Hi."}]}]}"#);
+    let ended = world.haft(&["--model", "scripted/script.json", "-p", "go"]);
+    assert!(ended.code == 3 && ended.stderr.contains("run `haft ext install "), "{ended:?}");
     assert_eq!(world.haft(&["ext", "install", other.to_str().unwrap(), "--yes"]).code, 0);
     let told = doctor(&world, &[], &[]);
     assert_eq!(told.code, 13);

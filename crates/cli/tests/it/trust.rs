@@ -172,3 +172,32 @@ fn shows_server_of_project_first() {
     let ended = world.haft(&["trust", "--show", "/nosuch"]);
     assert_eq!((ended.code, ended.stderr.as_str()), (2, "haft: the directory /nosuch does not exist\n"));
 }
+
+#[test]
+fn settings_that_a_project_cannot_set_are_marked_as_ignored() {
+    let world = World::new();
+    fs::create_dir_all(world.project().join(".haft")).unwrap();
+    let file = "model = 'm'\n[tools]\nsandbox = 'full'\n[tui]\nbell = 'on'\n[grant.x]\nsandbox = 'none'\n";
+    fs::write(world.project().join(".haft/config.toml"), file).unwrap();
+    let shown = world.haft(&["trust", "--show"]).stdout;
+    let told = "  settings: .haft/config.toml sets grant, tools, tui, which only your own config.toml may set; these \
+                settings are ignored\n";
+    assert!(shown.contains("  settings: .haft/config.toml sets grant, model, tools, tui\n"), "{shown}");
+    assert!(shown.contains(told), "{shown}");
+}
+
+#[test]
+fn project_with_broken_settings_is_not_trusted() {
+    let world = World::new();
+    fs::create_dir_all(world.project().join(".haft")).unwrap();
+    fs::write(world.project().join(".haft/config.toml"), "model = \n").unwrap();
+    let ended = world.haft(&["trust", "--digest", &digest(&world)]);
+    assert_eq!(ended.code, world.haft(&["trust"]).code);
+    assert!(ended.code != 0 && !ended.stdout.contains(" sets "), "{ended:?}");
+    assert!(
+        ended.stdout.contains("  mistake: ROOT/project/.haft/config.toml is not valid: line 1"),
+        "{ended:?}"
+    );
+    assert!(ended.stderr.contains("correct the file, then run `haft trust` again"), "{ended:?}");
+    assert!(world.haft(&["trust", "--show"]).stdout.contains("trust: not trusted"));
+}

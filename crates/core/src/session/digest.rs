@@ -99,7 +99,7 @@ fn line_type(line: &[u8]) -> Option<Cow<'_, str>> {
 }
 
 fn parse_head(line: &[u8]) -> Option<EntryHead> {
-    EntryHead::read(std::str::from_utf8(line).ok()?).ok()
+    EntryHead::read(line::checked_text(line).ok()?).ok()
 }
 
 fn parse_body(line: &[u8]) -> Option<EntryBody> {

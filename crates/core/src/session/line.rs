@@ -2,10 +2,13 @@
 
 use haft_protocol::message::Rfc3339Time;
 use serde::Deserialize;
+use serde::ser::Error as _;
 
 use super::SessionError;
 use super::entry::{EntryBody, Fields, SessionEntry, SessionHeader, Unknown};
 use super::id::EntryId;
+use crate::json_shape::check_shape;
+use crate::limits::{MAX_SESSION_LINE, SESSION_LINE_SHAPE};
 
 /// The `type` of the first line.
 pub(super) const HEADER: &str = "session";
@@ -29,7 +32,7 @@ impl SessionEntry {
     /// read, with its original id and parent.
     ///
     /// # Errors
-    /// [`SessionError::Unwritable`].
+    /// [`SessionError::Unwritable`], also for a line that exceeds the limits of a reader.
     pub fn to_line(&self) -> Result<Vec<u8>, SessionError> {
         let Self { id, parent, time, body } = self;
         let fields = match body.fields()? {
@@ -45,6 +48,12 @@ impl SessionEntry {
             line.extend_from_slice(fields.get(1..).unwrap_or_default());
         } else {
             line.push(b'}');
+        }
+        let excess = (line.len() > MAX_SESSION_LINE)
+            .then(|| format!("is longer than {} MiB", MAX_SESSION_LINE / (1024 * 1024)))
+            .or_else(|| check_shape(&line, SESSION_LINE_SHAPE).err().map(|excess| excess.to_string()));
+        if let Some(excess) = excess {
+            return Err(serde_json::Error::custom(format_args!("a {kind} entry {excess}")).into());
         }
         line.push(b'\n');
         Ok(line)
@@ -98,7 +107,7 @@ pub(super) struct ParsedEntry {
 /// # Errors
 /// The reason why the line is not an entry.
 pub(super) fn read(line: &[u8]) -> Result<ParsedEntry, String> {
-    let line = std::str::from_utf8(line).map_err(|_| NO_TEXT.to_owned())?;
+    let line = checked_text(line)?;
     let head = EntryHead::read(line).map_err(|error| describe_error(&error))?;
     match head.kind == HEADER {
         true => Err("duplicate session header".to_owned()),
@@ -116,12 +125,22 @@ pub(super) fn read_header(line: &[u8]) -> Result<SessionHeader, String> {
         #[serde(rename = "type")]
         kind: String,
     }
-    let line = std::str::from_utf8(line).map_err(|_| NO_TEXT.to_owned())?;
+    let line = checked_text(line)?;
     let LineType { kind } = serde_json::from_str(line).map_err(|error| describe_error(&error))?;
     if kind != HEADER {
         return Err("the file does not begin with a session header".to_owned());
     }
     serde_json::from_str(line).map_err(|error| describe_error(&error))
+}
+
+/// Returns the text of a line after a check of its shape. Nothing is parsed before this check.
+///
+/// # Errors
+/// The reason why the line must not be parsed.
+pub(super) fn checked_text(line: &[u8]) -> Result<&str, String> {
+    let text = std::str::from_utf8(line).map_err(|_| NO_TEXT.to_owned())?;
+    check_shape(line, SESSION_LINE_SHAPE).map_err(|excess| format!("the line {excess}"))?;
+    Ok(text)
 }
 
 /// The error for bytes that are not text.
@@ -138,7 +157,39 @@ fn describe_error(error: &serde_json::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use haft_protocol::content::ContentBlock;
+    use haft_protocol::message::Message;
+
     use super::*;
+
+    fn message(blocks: usize) -> String {
+        let block = r#",{"type":"text","text":"a"}"#.repeat(blocks);
+        let content = block.strip_prefix(',').unwrap_or_default();
+        let id = EntryId::new();
+        format!(
+            r#"{{"type":"message","id":"{id}","parent":null,"time":"t","message":{{"role":"user","content":[{content}],"time":"t"}}}}"#
+        )
+    }
+
+    #[test]
+    fn line_with_too_many_values_is_neither_read_nor_written() {
+        let most = SESSION_LINE_SHAPE.values / 7;
+        let parsed = read(message(most - 10).as_bytes()).unwrap();
+        assert_eq!(parsed.unread, None);
+        parsed.entry.to_line().unwrap();
+        assert_eq!(read(message(most + 10).as_bytes()).unwrap_err(), "the line has more than 400000 values");
+        let deep = format!(r#"{{"type":"label","x":{}"#, "[".repeat(SESSION_LINE_SHAPE.depth));
+        assert_eq!(read_header(deep.as_bytes()).unwrap_err(), "the line is nested more than 128 levels deep");
+        let written = |content: Vec<ContentBlock>| {
+            let message = Message::User { content, time: Rfc3339Time("t".into()) };
+            let entry = SessionEntry { body: message.into(), ..parsed.entry.clone() };
+            entry.to_line().unwrap_err().to_string()
+        };
+        let error = written(vec![ContentBlock::text("a"); most + 10]);
+        assert!(error.contains("a message entry has more than 400000 values"), "{error}");
+        let error = written(vec![ContentBlock::text("a".repeat(MAX_SESSION_LINE))]);
+        assert!(error.contains("a message entry is longer than 32 MiB"), "{error}");
+    }
 
     #[test]
     fn line_errors_contain_no_position() {

@@ -115,7 +115,7 @@ impl BackwardScan {
     }
 
     fn scan_line(&mut self, line: &[u8]) -> ControlFlow<ScanOutcome> {
-        let text = std::str::from_utf8(line).ok();
+        let text = line::checked_text(line).ok();
         let Some((head, text)) = text.and_then(|text| Some((EntryHead::read(text).ok()?, text))) else {
             return ControlFlow::Break(ScanOutcome::Malformed);
         };

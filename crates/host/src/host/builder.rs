@@ -143,7 +143,7 @@ impl HostBuilder {
         }
         let set = ActiveExtensions::new(&config, Vec::new(), None);
         let inner = HostState {
-            results: Arc::new(ResultFiles::new(config.results.clone())),
+            results: Arc::new(ResultFiles::new(config.results.clone(), config.result_filter.clone())),
             pins: Arc::new(ToolTextPins::new(config.tool_pins.clone())),
             turns: Arc::new(TurnTracker::new()),
             shared: Arc::new(HostContext::new(config, events, frontend, services.map(ServiceProvider::new))),

@@ -6,6 +6,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
+use haft_core::TextFilter;
 use haft_core::model::ModelInfo;
 use haft_launch::Launcher;
 use haft_launch::sandbox::ConfinementLevel;
@@ -66,6 +67,8 @@ pub struct HostConfig {
     /// The directory for the full text of long results, which the model can read; created with the first
     /// file. `None` uses a temporary directory that is removed with the host.
     pub results: Option<PathBuf>,
+    /// Removes secrets from these texts before they are saved.
+    pub result_filter: Option<TextFilter>,
     /// The maximum number of extensions that start at the same time. Default: the number of processors.
     pub start_at_once: NonZeroUsize,
     /// Tool names that extensions cannot have: those of the built-in tools.
@@ -112,6 +115,7 @@ impl HostConfig {
             project_check: None,
             state: None,
             results: None,
+            result_filter: None,
             start_at_once: processor_count(),
             reserved_tools: Vec::new(),
             reserved_commands: Vec::new(),

@@ -62,6 +62,8 @@ pub fn files_beside_code(approved: &ApprovalStore, name: &ExtensionName, entry: 
 /// An extension whose code is in the store but not in the lock file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LostExtension {
+    /// The manifest's name.
+    pub name: ExtensionName,
     /// The manifest's name and version.
     pub title: String,
     /// True if the actions that the extension guards must not happen without it.
@@ -79,7 +81,7 @@ pub fn lost_extensions(approved: &ApprovalStore, file: &LockFile) -> Vec<LostExt
         .filter(|(manifest, _)| file.find(manifest.name.as_str()).is_none())
         .map(|(Manifest { name, version, roles, .. }, dir)| {
             let title = version.map_or_else(|| name.to_string(), |version| format!("{name} {version}"));
-            LostExtension { title, required: roles.required, dir }
+            LostExtension { name, title, required: roles.required, dir }
         })
         .collect();
     lost.sort_by(|one, other| one.title.cmp(&other.title));

@@ -25,7 +25,7 @@ use crate::approval::{copies, copy};
 use crate::manifest::permission::{PermissionLine, Permissions};
 use crate::manifest::{MANIFEST_FILE, Manifest};
 
-pub use approval_lines::{ApprovalLine, shell_quote};
+pub use approval_lines::ApprovalLine;
 
 /// An extension that waits for approval. Nothing is changed yet, and none of its code has run.
 ///

@@ -184,12 +184,7 @@ impl HookQuestion for BeforeTool {
         let decision = match verb {
             ReplyVerb::Proceed => {
                 reading.require_plain_answer(action.as_deref(), &CALL)?;
-                let mut decided =
-                    ParsedDecision::from_decision(self.apply_changes(call()?.unwrap_or_default()));
-                if result.is_some_and(|result| result.as_str() != "{}") {
-                    decided.add_report("\"result\" is only valid with the action \"respond\"".to_owned());
-                }
-                return Ok(decided);
+                self.apply_changes(call()?.unwrap_or_default())
             }
             ReplyVerb::Respond => match result {
                 Some(json) => ToolDecision::Respond(reading.read_payload(&json, &FLAT_RESULT)?),

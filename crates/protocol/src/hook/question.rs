@@ -192,21 +192,17 @@ impl<'a, Q: HookQuestion> ReplyReader<'a, Q> {
             })
     }
 
-    /// Rejects a reply that would let a tool run without a plain answer. With an action, no other
-    /// word may contradict it. Without an action, the reply may only be empty, have the payload, be
-    /// the approval of `approve_tool`, or repeat the params.
+    /// Rejects a reply that would let a tool run without a plain answer. With an action, the reply
+    /// may only have the payload, repeat params, approve like a reply to `approve_tool`, and have
+    /// empty fields. Without an action, it may only be empty, have the payload, be that approval, or
+    /// repeat the params.
     pub(super) fn require_plain_answer(
         &self,
         action: Option<&str>,
         payload: &PayloadShape,
     ) -> Result<(), MalformedReply> {
         if let Some(action) = action {
-            return match self.dissenting_field() {
-                Some(word) => {
-                    Err(self.malformed_reply(format!("{word:?} contradicts the action {action:?}")))
-                }
-                None => Ok(()),
-            };
+            return self.reject_fields_beside(action, payload);
         }
         let fields = ObjectFields::parse(self.result.as_str())
             .map_err(|error| self.malformed_reply(error.to_string()))?;
@@ -224,6 +220,37 @@ impl<'a, Q: HookQuestion> ReplyReader<'a, Q> {
         match names.find(|(name, value)| !is_expected(name, value)) {
             Some((name, _)) if !self.is_echo() => Err(self.malformed_reply(missing_action_message(&name))),
             _ => Ok(()),
+        }
+    }
+
+    /// Rejects fields beside an action that lets a tool run, unless they are empty, documented for
+    /// this action, or repeat the params. Any other field may be a refusal in other words.
+    fn reject_fields_beside(&self, action: &str, payload: &PayloadShape) -> Result<(), MalformedReply> {
+        if let Some(word) = self.dissenting_field() {
+            return Err(self.malformed_reply(format!("{word:?} contradicts the action {action:?}")));
+        }
+        let fields = ObjectFields::parse(self.result.as_str())
+            .map_err(|error| self.malformed_reply(error.to_string()))?;
+        let is_approved = fields.get("approved").is_ok_and(|value| value == Some("true"));
+        // A reason explains a change or an approval. Beside `continue`, it explains a refusal.
+        let explains = is_approved || HookAction::from_name(action) == Some(HookAction::Modify);
+        let params = serde_json::to_value(self.question).unwrap_or_default();
+        let is_repeated =
+            |name: &str, value: &str| serde_json::from_str(value).ok().as_ref() == params.get(name);
+        let is_expected = |name: &str, value: &str| {
+            name == "action"
+                || name == payload.name
+                || is_empty(value)
+                || name == "approved" && is_approved
+                || name == "reason" && explains
+                || is_repeated(name, value)
+        };
+        let mut names = fields.iter().map(|(name, value)| (name.to_ascii_lowercase(), value));
+        match names.find(|(name, value)| !is_expected(name, value)) {
+            Some((name, _)) => {
+                Err(self.malformed_reply(format!("{name:?} is not valid with the action {action:?}")))
+            }
+            None => Ok(()),
         }
     }
 

@@ -80,8 +80,9 @@ pub(super) struct ProviderCandidate<'a> {
 
 /// Returns the keys of all providers that the environment or the user's store has.
 pub fn known_keys(models: &ModelsFile, environment: &dyn EnvironmentProbe) -> Vec<SecretString> {
-    let all = ProviderCandidate::candidates(models);
-    all.filter_map(|provider| Some(provider.key(environment)?.0)).collect()
+    let presets = PRESETS.iter().map(|preset| ProviderCandidate::from_preset(preset, models));
+    let custom = models.custom_providers().filter_map(|name| ProviderCandidate::by_name(name, models));
+    presets.chain(custom).filter_map(|provider| Some(provider.key(environment)?.0)).collect()
 }
 
 impl<'a> ProviderCandidate<'a> {

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use haft_core::json_shape::{ShapeLimits, check_shape};
 use haft_protocol::defense::{Defense, is_up};
 
 use super::AnswerError;
@@ -126,7 +127,9 @@ impl EventReader {
             if self.count > MAX_EVENTS {
                 return Err(limit_error(format_args!("the answer has more than {MAX_EVENTS} events")));
             }
-            check_shape(&event)?;
+            let limits = ShapeLimits { depth: MAX_EVENT_DEPTH, values: MAX_EVENT_VALUES };
+            check_shape(event.as_bytes(), limits)
+                .map_err(|excess| limit_error(format_args!("an event {excess}")))?;
         }
         self.events.push_back(event);
         Ok(())
@@ -137,39 +140,6 @@ fn check_length(bytes: usize) -> Result<(), AnswerError> {
     if bytes > MAX_EVENT && is_up(Defense::AnswerBudget) {
         let most = MAX_EVENT / (1024 * 1024);
         return Err(limit_error(format_args!("an event is longer than {most} MiB")));
-    }
-    Ok(())
-}
-
-/// Checks depth and number of the values in an event, which need not be valid JSON.
-fn check_shape(event: &str) -> Result<(), AnswerError> {
-    let (mut depth, mut values) = (0_usize, 0_usize);
-    let (mut in_string, mut escaped) = (false, false);
-    for byte in event.bytes() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => {
-                in_string = !in_string;
-                values += usize::from(in_string);
-            }
-            _ if in_string => {}
-            b'[' | b'{' => {
-                depth += 1;
-                values += 1;
-                if depth > MAX_EVENT_DEPTH {
-                    return Err(limit_error(format_args!(
-                        "an event is nested more than {MAX_EVENT_DEPTH} levels deep"
-                    )));
-                }
-            }
-            b']' | b'}' => depth = depth.saturating_sub(1),
-            b',' => values += 1,
-            _ => {}
-        }
-    }
-    if values > MAX_EVENT_VALUES {
-        return Err(limit_error(format_args!("an event has more than {MAX_EVENT_VALUES} values")));
     }
     Ok(())
 }

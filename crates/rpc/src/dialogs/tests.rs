@@ -1,13 +1,8 @@
-//! Tests of the registry with a clock that the test advances.
+//! Tests of the registry.
 
 use proptest::prelude::*;
 
 use super::*;
-
-/// Returns the time at which the next question expires.
-fn deadline(dialogs: &DialogRegistry) -> Option<Instant> {
-    dialogs.open.values().filter_map(|open| open.deadline).min()
-}
 
 fn question(kind: UiKind) -> UserQuestion {
     let (options, default) = match kind {
@@ -25,17 +20,16 @@ fn question(kind: UiKind) -> UserQuestion {
         call: None,
         preview: None,
         default,
-        within: Some(Duration::from_secs(60)),
     }
 }
 
-/// Creates a registry with one open question of this kind, and returns its creation time.
-fn asked(kind: UiKind) -> (DialogRegistry, Instant) {
-    let (mut dialogs, now) = (DialogRegistry::default(), Instant::now());
+/// Creates a registry with one open question of this kind.
+fn asked(kind: UiKind) -> DialogRegistry {
+    let mut dialogs = DialogRegistry::default();
     dialogs.set_answers(true);
-    let request = dialogs.ask(question(kind), now).unwrap();
-    assert_eq!((request.id.as_str(), request.kind, request.timeout_ms), ("ui-1", kind, Some(60_000)));
-    (dialogs, now)
+    let request = dialogs.ask(question(kind)).unwrap();
+    assert_eq!((request.id.as_str(), request.kind, request.timeout_ms), ("ui-1", kind, None));
+    dialogs
 }
 
 fn response(answer: UiAnswer) -> UiResponse {
@@ -49,15 +43,15 @@ fn value(text: &str) -> UiAnswer {
 /// Checks the accepted answer, or the error for an answer that does not fit.
 #[track_caller]
 fn check(kind: UiKind, answer: UiAnswer, expect: Result<(UiAnswer, UiEnd), &str>) {
-    let (mut dialogs, _) = asked(kind);
+    let mut dialogs = asked(kind);
     match (dialogs.answer(response(answer)), expect) {
         (Ok(over), Ok(expect)) => {
             assert_eq!((over.answer, over.why), expect);
-            assert_eq!(deadline(&dialogs), None);
+            assert!(dialogs.open.is_empty());
         }
         (Err(failure), Err(expect)) => {
             assert_eq!((failure.code, failure.error.as_str()), (ErrorCode::BadRequest, expect));
-            assert!(deadline(&dialogs).is_some(), "the question stays open");
+            assert_eq!(dialogs.open.len(), 1, "the question stays open");
         }
         other => panic!("{other:?}"),
     }
@@ -89,20 +83,12 @@ fn question_ends_once() {
         let failure = dialogs.answer(response(UiAnswer::Confirmed(true))).unwrap_err();
         assert_eq!(failure.code, ErrorCode::NotOpen, "{failure}");
     };
-    let (mut dialogs, now) = asked(UiKind::Confirm);
+    let mut dialogs = asked(UiKind::Confirm);
     dialogs.answer(response(UiAnswer::Confirmed(true))).unwrap();
     not_open(&mut dialogs);
     assert_eq!(dialogs.cancel("ui-1"), None);
-    assert_eq!(dialogs.expire(now + Duration::from_secs(61)), []);
 
-    let (mut dialogs, now) = asked(UiKind::Confirm);
-    assert_eq!(deadline(&dialogs), Some(now + Duration::from_secs(60)));
-    assert_eq!(dialogs.expire(now + Duration::from_secs(59)), []);
-    let over = ClosedDialog { id: "ui-1".into(), answer: UiAnswer::Confirmed(false), why: UiEnd::Timeout };
-    assert_eq!(dialogs.expire(now + Duration::from_secs(60)), [over]);
-    not_open(&mut dialogs);
-
-    let (mut dialogs, _) = asked(UiKind::Confirm);
+    let mut dialogs = asked(UiKind::Confirm);
     assert_eq!(dialogs.cancel("ui-1").map(|over| over.why), Some(UiEnd::Cancelled));
     not_open(&mut dialogs);
 }
@@ -110,19 +96,18 @@ fn question_ends_once() {
 #[test]
 fn default_applies_without_an_answering_client() {
     let mut dialogs = DialogRegistry::default();
-    assert_eq!(dialogs.ask(question(UiKind::GateFailing), Instant::now()), None);
-    let (mut dialogs, now) = asked(UiKind::Confirm);
+    assert_eq!(dialogs.ask(question(UiKind::GateFailing)), None);
+    let mut dialogs = asked(UiKind::Confirm);
     assert_eq!(dialogs.end().into_iter().map(|over| over.why).collect::<Vec<_>>(), [UiEnd::Shutdown]);
-    assert_eq!(dialogs.ask(question(UiKind::GateFailing), now), None);
+    assert_eq!(dialogs.ask(question(UiKind::GateFailing)), None);
 }
 
 /// A step of the test.
 #[derive(Debug, Clone)]
 enum Step {
-    Ask(UiKind, u64),
+    Ask(UiKind),
     Answer(u64, UiAnswer),
     Cancel(u64),
-    Wait(u64),
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -140,42 +125,31 @@ fn step() -> impl Strategy<Value = Step> {
         Just(UiAnswer::Cancelled),
     ];
     prop_oneof![
-        (kind, 0..100u64).prop_map(|(kind, within)| Step::Ask(kind, within)),
+        kind.prop_map(Step::Ask),
         (0..12u64, answer).prop_map(|(number, answer)| Step::Answer(number, answer)),
         (0..12u64).prop_map(Step::Cancel),
-        (0..40u64).prop_map(Step::Wait),
     ]
 }
 
 proptest! {
     #[test]
     fn every_question_ends_exactly_once(steps in prop::collection::vec(step(), 0..60)) {
-        let (mut dialogs, mut now) = (DialogRegistry::default(), Instant::now());
+        let mut dialogs = DialogRegistry::default();
         dialogs.set_answers(true);
         let (mut sent, mut ended) = (Vec::new(), Vec::new());
         for step in steps {
             match step {
-                Step::Ask(kind, within) => {
-                    let within = Some(Duration::from_secs(within));
-                    let asked = dialogs.ask(UserQuestion { within, ..question(kind) }, now);
-                    let request = asked.unwrap();
-                    sent.push(request.id);
-                }
+                Step::Ask(kind) => sent.push(dialogs.ask(question(kind)).unwrap().id),
                 Step::Answer(number, answer) => {
                     ended.extend(dialogs.answer(UiResponse { request: dialog_id(number), answer }).ok().map(|over| over.id));
                 }
                 Step::Cancel(number) => ended.extend(dialogs.cancel(&dialog_id(number)).map(|over| over.id)),
-                Step::Wait(seconds) => {
-                    now += Duration::from_secs(seconds);
-                    ended.extend(dialogs.expire(now).into_iter().map(|over| over.id));
-                    prop_assert!(deadline(&dialogs).is_none_or(|deadline| deadline > now));
-                }
             }
         }
         ended.extend(dialogs.end().into_iter().map(|over| over.id));
         sent.sort();
         ended.sort();
         prop_assert_eq!(sent, ended);
-        prop_assert_eq!(deadline(&dialogs), None);
+        prop_assert!(dialogs.open.is_empty());
     }
 }

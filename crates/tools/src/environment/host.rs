@@ -8,6 +8,7 @@ mod files;
 mod kind;
 mod private;
 mod protected;
+mod restriction;
 mod sandbox;
 mod search;
 mod shell;
@@ -23,11 +24,13 @@ use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use atomic::{PathBoundary, SharedWriteState};
-use collector::ScratchDir;
+use collector::{ScratchDir, ScratchPlace};
 use command_dir::CommandDir;
+use haft_core::TextFilter;
 use haft_core::file_queue::FileQueue;
 use haft_launch::{EnvPolicy, Launcher, Sandbox};
 use protected::{AppearedNames, ProtectedPaths};
+use restriction::FileRestriction;
 use sandbox::{FileBoundaries, check_without_boundaries, resolve_missing};
 use tokio_util::sync::CancellationToken;
 
@@ -82,7 +85,10 @@ impl HostEnvironment {
             sandbox: None,
             boundaries: None,
             notices: None,
-            scratch: ScratchDir::Own(private::private_temp_dir("results")),
+            scratch: ScratchDir {
+                place: ScratchPlace::Own(private::private_temp_dir("results")),
+                filter: None,
+            },
             disk: Arc::new(SharedWriteState::new(private::private_temp_dir("in-place"))),
             reads: None,
             root: None,
@@ -148,12 +154,19 @@ impl HostEnvironment {
         self
     }
 
-    /// Sets the directory for output that is too long for a result. The caller must clean it regularly, for example
+    /// Sets the directory for output that is too long for a result; if it is missing, it is created for its owner only. The caller must clean it regularly, for example
     /// with [`clear_results`](crate::clear_results). The default is a private directory in the system's temporary
     /// directory, where files older than a week are removed whenever a file is added.
     #[must_use]
     pub fn with_scratch(mut self, scratch: impl Into<PathBuf>) -> Self {
-        self.scratch = ScratchDir::Given(scratch.into());
+        self.scratch.place = ScratchPlace::Given(scratch.into());
+        self
+    }
+
+    /// Filters the output that is stored there. Output without changes is stored as it is, also if it is not text.
+    #[must_use]
+    pub fn with_output_filter(mut self, filter: TextFilter) -> Self {
+        self.scratch.filter = Some(filter);
         self
     }
 
@@ -257,25 +270,23 @@ impl HostEnvironment {
         created.as_ref().map_err(|error| io::Error::other(error.clone()))
     }
 
-    /// Returns the boundary for reading.
-    fn read_boundary(&self) -> Option<Arc<PathBoundary>> {
-        let sandbox = || self.boundaries.as_ref().map(|boundaries| Arc::clone(&boundaries.reads));
-        self.reads.clone().or_else(sandbox)
+    fn read_restriction(&self) -> FileRestriction {
+        let of_sandbox = self.boundaries.as_ref().map(|boundaries| &boundaries.reads);
+        FileRestriction::from_first([self.reads.as_ref(), of_sandbox])
     }
 
-    /// Returns the boundary for writing.
-    fn write_boundary(&self) -> Option<Arc<PathBoundary>> {
-        let sandbox = || self.boundaries.as_ref().map(|boundaries| Arc::clone(&boundaries.writes));
-        self.root.clone().or_else(sandbox)
+    fn write_restriction(&self) -> FileRestriction {
+        let of_sandbox = self.boundaries.as_ref().map(|boundaries| &boundaries.writes);
+        FileRestriction::from_first([self.root.as_ref(), of_sandbox])
     }
 
-    /// Returns the boundary for listing and searching.
+    /// Returns the restriction for listing and searching.
     ///
     /// # Errors
     /// If only some files may be read.
-    fn search_boundary(&self, path: &Path) -> Result<Option<Arc<PathBoundary>>, EnvironmentError> {
+    fn search_restriction(&self, path: &Path) -> Result<FileRestriction, EnvironmentError> {
         match &self.reads {
-            None => Ok(self.read_boundary()),
+            None => Ok(self.read_restriction()),
             Some(_) => Err(EnvironmentError::outside(
                 path,
                 "cannot be listed or searched with restricted file access",
@@ -370,18 +381,18 @@ impl Environment for HostEnvironment {
     }
 
     async fn stat(&self, path: &Path) -> Result<FileStat, EnvironmentError> {
-        let (reads, path) = (self.read_boundary(), path.to_owned());
-        run_blocking(move || files::stat(reads.as_deref(), &path)).await
+        let (reads, path) = (self.read_restriction(), path.to_owned());
+        run_blocking(move || files::stat(reads.boundary(), &path)).await
     }
 
     async fn read(&self, path: &Path, start: u64, len: usize) -> Result<Vec<u8>, EnvironmentError> {
-        let (reads, path) = (self.read_boundary(), path.to_owned());
-        run_blocking(move || files::read(reads.as_deref(), &path, start, len)).await
+        let (reads, path) = (self.read_restriction(), path.to_owned());
+        run_blocking(move || files::read(reads.boundary(), &path, start, len)).await
     }
 
     async fn list(&self, path: &Path) -> Result<Vec<DirectoryEntry>, EnvironmentError> {
-        let (reads, path) = (self.search_boundary(path)?, path.to_owned());
-        run_blocking(move || files::list(reads.as_deref(), &path)).await
+        let (reads, path) = (self.search_restriction(path)?, path.to_owned());
+        run_blocking(move || files::list(reads.boundary(), &path)).await
     }
 
     async fn claim(
@@ -392,25 +403,25 @@ impl Environment for HostEnvironment {
         // The ticket is taken before any wait, so that callers are served in order.
         let place = self.queue.take_ticket();
         if parents == ParentPolicy::Create {
-            let (root, path) = (self.write_boundary(), path.to_owned());
-            run_blocking(move || atomic::create_parents(root.as_deref(), &path)).await?;
+            let (root, path) = (self.write_restriction(), path.to_owned());
+            run_blocking(move || atomic::create_parents(root.boundary(), &path)).await?;
         }
         let ground = claim::WriteContext {
             disk: Arc::clone(&self.disk),
-            reads: self.read_boundary(),
-            root: self.write_boundary(),
+            reads: self.read_restriction(),
+            root: self.write_restriction(),
         };
         Ok(Box::new(claim::HostFile::claim(place, ground, path).await?))
     }
 
     async fn find(&self, cancel: &CancellationToken, query: FindQuery) -> Result<FindHits, EnvironmentError> {
-        let reads = self.search_boundary(&query.root)?;
-        search(cancel, move |stop| search::find(stop, reads.as_deref(), &query)).await
+        let reads = self.search_restriction(&query.root)?;
+        search(cancel, move |stop| search::find(stop, reads.boundary(), &query)).await
     }
 
     async fn grep(&self, cancel: &CancellationToken, query: GrepQuery) -> Result<GrepHits, EnvironmentError> {
-        let reads = self.search_boundary(&query.root)?;
-        search(cancel, move |stop| search::grep(stop, reads.as_deref(), &query)).await
+        let reads = self.search_restriction(&query.root)?;
+        search(cancel, move |stop| search::grep(stop, reads.boundary(), &query)).await
     }
 
     async fn run(

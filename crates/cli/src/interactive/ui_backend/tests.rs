@@ -29,6 +29,7 @@ impl World {
             cwd: cwd.canonicalize().unwrap(),
             args: Arc::new(args),
             tools: ToolSettings::default(),
+            secrets: ProviderSecrets::default(),
             open: Arc::default(),
         };
         let desk =

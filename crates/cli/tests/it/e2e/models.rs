@@ -52,6 +52,28 @@ fn custom_server_uses_configured_headers_levels_and_prices() {
     assert!(missing.stderr.contains("the environment variable LAB_TEAM is not set"), "{}", missing.stderr);
 }
 
+/// The name of the variable does not look like that of a secret.
+#[test]
+fn commands_do_not_inherit_configured_key_variable() {
+    let answers = || {
+        let command = r#"{"command": "echo \"key:${LAB_KEY-unset}\" team:$LAB_TEAM"}"#;
+        vec![Scenario::new().tool("t1", "bash", command), Scenario::text("Done.")]
+    };
+    let server = ModelServer::spawn_thread(WireFormat::OpenAiChat, answers());
+    let world = lab(&server);
+    let vars = [("LAB_KEY", KEY), ("LAB_TEAM", "7")];
+    let result = |ran: &Ran| {
+        ran.expect(0);
+        server.requests().last().unwrap().body.to_string()
+    };
+    let withheld = result(&run(&world, &["-p", "--model", "lab/small", "hi"], &vars));
+    assert!(withheld.contains("key:unset team:7"), "{withheld}");
+    fs::write(world.home().join("config.toml"), "tools.env = ['LAB_KEY']\n").unwrap();
+    answers().into_iter().for_each(|answer| server.push(answer));
+    let permitted = result(&run(&world, &["-p", "--model", "lab/small", "hi"], &vars));
+    assert!(permitted.contains("key:[redacted] team:7"), "{permitted}");
+}
+
 #[test]
 fn reports_mistake_in_models_file() {
     let world =

@@ -142,3 +142,20 @@ fn results_of_tools_contain_no_keys() {
         assert!(sessions.iter().all(|session| !session.contains(key)));
     }
 }
+
+#[test]
+fn complete_output_on_disk_contains_no_keys_and_is_private() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let scene = Scene::new(vec![bash("t1", "cat key.txt; seq 9000; od -tx1 key.txt"), Scenario::text("Hi.")]);
+    let results = scene.world.home().join("results");
+    std::fs::create_dir_all(&results).unwrap();
+    std::fs::set_permissions(&results, std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::write(scene.world.project().join("key.txt"), format!("{KEY}\n")).unwrap();
+    scene.haft(&["-p", "go"]).expect(0);
+    assert_eq!(std::fs::metadata(&results).unwrap().permissions().mode() & 0o777, 0o700);
+    let files: Vec<_> = std::fs::read_dir(&results).unwrap().map(|file| file.unwrap().path()).collect();
+    let [file] = &*files else { panic!("{files:?}") };
+    let text = std::fs::read_to_string(file).unwrap();
+    assert!(text.starts_with("[redacted]\n1\n2\n"), "{text:.40}");
+    assert!(text.contains("\n9000\n0000000 [redacted]"), "{:?}", text.get(text.len() - 200..));
+}

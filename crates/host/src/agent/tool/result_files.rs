@@ -2,9 +2,10 @@
 
 use std::fs;
 use std::io::{self, BufWriter, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use haft_core::TextFilter;
 use tempfile::{NamedTempFile, TempDir};
 
 #[derive(Debug)]
@@ -13,13 +14,15 @@ pub(crate) struct ResultFiles {
     dir: Option<PathBuf>,
     /// A temporary directory that is removed with the host, used without `dir`.
     own: Mutex<Option<TempDir>>,
+    /// Removes secrets from the texts.
+    filter: Option<TextFilter>,
 }
 
 impl ResultFiles {
     /// Creates a store in this directory, which is created with the first file. Without a directory, a
     /// temporary one is used and removed with the store.
-    pub(crate) fn new(dir: Option<PathBuf>) -> Self {
-        Self { dir, own: Mutex::default() }
+    pub(crate) fn new(dir: Option<PathBuf>, filter: Option<TextFilter>) -> Self {
+        Self { dir, own: Mutex::default(), filter }
     }
 
     /// Saves the full text to a new file that only its owner can read. The model may read the file long after
@@ -38,7 +41,8 @@ impl ResultFiles {
         let mut writer = BufWriter::new(self.create_file()?);
         for (index, text) in whole.iter().enumerate() {
             writer.write_all(if index == 0 { b"" } else { b"\n" })?;
-            writer.write_all(text.as_bytes())?;
+            let filtered = self.filter.as_ref().and_then(|filter| filter.apply(text));
+            writer.write_all(filtered.as_deref().unwrap_or(text).as_bytes())?;
         }
         let file = writer.into_inner().map_err(io::IntoInnerError::into_error)?;
         file.keep().map(|(_, path)| path).map_err(|error| error.error)
@@ -48,7 +52,7 @@ impl ResultFiles {
         let mut builder = tempfile::Builder::new();
         let builder = builder.prefix("haft-result-").suffix(".txt");
         if let Some(dir) = &self.dir {
-            fs::create_dir_all(dir)?;
+            create_private_dir(dir)?;
             return builder.tempfile_in(dir);
         }
         let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
@@ -58,6 +62,14 @@ impl ResultFiles {
         };
         builder.tempfile_in(own.insert(dir).path())
     }
+}
+
+/// Creates a directory that only its owner can access, if it is missing.
+fn create_private_dir(dir: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(dir)
 }
 
 #[cfg(test)]
@@ -73,7 +85,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let named = place.path().join("results");
         for (dir, stays) in [(Some(named.clone()), true), (None, false)] {
-            let results = ResultFiles::new(dir);
+            let results = ResultFiles::new(dir, None);
             let paths = [results.save(&whole()).unwrap(), results.save(&whole()).unwrap()];
             assert!(paths.iter().all(|path| fs::read_to_string(path).unwrap() == "one\ntwo"));
             assert!(paths[0] != paths[1] && paths[0].parent() == paths[1].parent());
@@ -84,8 +96,23 @@ mod tests {
     }
 
     #[test]
+    fn saved_text_is_filtered_and_private() {
+        let place = tempfile::tempdir().unwrap();
+        let filter = TextFilter::new(|text| (text == "two").then(|| "[redacted]".to_owned()));
+        let results = ResultFiles::new(Some(place.path().join("results")), Some(filter));
+        let path = results.save(&whole()).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "one\n[redacted]");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+            assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
+        }
+    }
+
+    #[test]
     fn saves_nothing_in_unwritable_directory() {
         let file = NamedTempFile::new().unwrap();
-        assert_eq!(ResultFiles::new(Some(file.path().join("below"))).save(&whole()), None);
+        assert_eq!(ResultFiles::new(Some(file.path().join("below")), None).save(&whole()), None);
     }
 }

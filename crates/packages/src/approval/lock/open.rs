@@ -37,8 +37,8 @@ pub enum LockError {
     },
     /// The file is not valid.
     #[error(
-        "{} is damaged (line {line}, column {column}: {detail}), so no extension is approved, none runs, \
-        and no gate protects anything; repair the file, or move it aside and install the extensions again \
+        "{} is damaged (line {line}, column {column}: {detail}), so no extension is approved, and no \
+        tool runs, because a gate may be required; move the file aside and install the extensions again \
         (`haft doctor` lists them)",
         path.display()
     )]

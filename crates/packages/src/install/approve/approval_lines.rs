@@ -5,6 +5,7 @@ use std::path::Path;
 use super::super::interpreter::outside_paths;
 use super::super::lock::{InstallOrigin, LockEntry};
 use super::{InstallProposal, PermissionLine, PreviousApproval};
+use crate::shell::shell_quote;
 
 /// A line of the approval display. Its text is not sanitized for a terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,6 +105,7 @@ impl InstallProposal {
             red: true,
             ..permission_line("requests MORE than was granted", line)
         }));
+        lines.extend(self.entry.lost_requirement(entry));
         let named = |path: &Option<std::path::PathBuf>| {
             path.as_deref()
                 .map_or_else(|| "its own files".to_owned(), |path: &Path| path.display().to_string())
@@ -119,6 +121,18 @@ impl LockEntry {
     /// Returns the rights that the other version of the extension does not have, for the user. Empty if there are
     /// none.
     pub fn excess_rights(&self, other: &Self) -> Vec<ApprovalLine> {
+        let mut lines = self.excess_permissions(other);
+        lines.extend(self.lost_requirement(other));
+        lines
+    }
+
+    /// Returns a warning if only the other version is required.
+    fn lost_requirement(&self, other: &Self) -> Option<ApprovalLine> {
+        let text = "  NO LONGER required: the actions that it guards would run without it";
+        (other.required && !self.required).then(|| ApprovalLine::red(text.to_owned()))
+    }
+
+    fn excess_permissions(&self, other: &Self) -> Vec<ApprovalLine> {
         match (&self.permissions, &other.permissions) {
             (Some(these), Some(others)) => {
                 let lines = these.excess_over(others);
@@ -140,15 +154,6 @@ fn unsandboxed_line() -> ApprovalLine {
 
 fn permission_line(verb: &str, PermissionLine { permission, text, red }: &PermissionLine) -> ApprovalLine {
     ApprovalLine { text: format!("  {verb}: {permission}: {text}"), red: *red }
-}
-
-/// Quotes a word for a shell if necessary.
-pub fn shell_quote(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
 }
 
 impl std::fmt::Display for InstallOrigin {

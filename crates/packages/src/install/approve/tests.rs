@@ -34,3 +34,27 @@ fn records_new_commit_and_asks_about_another_repository() {
     propose(&other).accept(ApprovalMethod::Yes, "1").unwrap();
     assert_eq!(recorded(), other);
 }
+
+#[test]
+fn version_that_is_no_longer_required_is_marked() {
+    let root = tempfile::tempdir().unwrap();
+    let (store, source) =
+        (ExtensionStore::for_home(&root.path().join("home"), None), root.path().join("source"));
+    std::fs::create_dir(&source).unwrap();
+    let propose = |required: bool| {
+        let manifest = format!(r#"{{"name":"gate","exec":"/bin/sh","required":{required}}}"#);
+        std::fs::write(source.join(MANIFEST_FILE), manifest).unwrap();
+        store.propose(&InstallSource::Directory(source.clone())).unwrap()
+    };
+    let is_marked = |lines: &[ApprovalLine]| {
+        lines.iter().any(|line| line.red && line.text.contains("NO LONGER required"))
+    };
+    let first = propose(true);
+    assert!(!is_marked(&first.lines()));
+    let first = first.accept(ApprovalMethod::Yes, "1").unwrap().entry;
+    let second = propose(false);
+    assert!(is_marked(&second.lines()));
+    assert!(is_marked(&second.entry().excess_rights(&first)));
+    let second = second.accept(ApprovalMethod::Yes, "1").unwrap().entry;
+    assert!(!is_marked(&propose(true).lines()) && !is_marked(&first.excess_rights(&second)));
+}

@@ -50,15 +50,54 @@ fn empty_result_means_continue() {
         "null",
         r#"{"action":""}"#,
         r#"{"action":"","reason":"","call":null,"result":{}}"#,
-        r#"{"action":"continue","reason":"x"}"#,
-        r#"{"action":"continue","note":"x","score":1}"#,
-        r#"{"action":"continue","decision":"allow","continue":true}"#,
+        r#"{"action":"continue"}"#,
+        r#"{"action":"continue","reason":"","call":{},"result":null,"error":""}"#,
     ] {
         check(&samples::before_llm(), result, Ok("Continue"));
         check(&samples::after_llm(), result, Ok("Continue"));
         check(&samples::before_tool(), result, Ok("Continue"));
         check(&samples::after_tool(), result, Ok("Continue"));
     }
+    for result in [
+        r#"{"action":"continue","reason":"x"}"#,
+        r#"{"action":"continue","note":"x","score":1}"#,
+        r#"{"action":"continue","decision":"allow","continue":true}"#,
+    ] {
+        check(&samples::before_llm(), result, Ok("Continue"));
+        check(&samples::after_llm(), result, Ok("Continue"));
+        check(&samples::after_tool(), result, Ok("Continue"));
+    }
+}
+
+#[test]
+fn undocumented_field_beside_continue_blocks_the_call() {
+    let call = samples::before_tool();
+    for (other, name) in [
+        (r#""result":"deny_tool""#, "result"),
+        (r#""result":{"for_llm":"x"}"#, "result"),
+        (r#""status":"denied""#, "status"),
+        (r#""Error":"x""#, "error"),
+        (r#""reason":"denied""#, "reason"),
+        (r#""message":"blocked""#, "message"),
+        (r#""exit_code":2"#, "exit_code"),
+        (r#""safe":false"#, "safe"),
+        (r#""note":"x""#, "note"),
+        (r#""decision":"allow""#, "decision"),
+        (r#""arguments":{"command":"true"}"#, "arguments"),
+    ] {
+        for (action, payload) in [("continue", "{}"), ("modify", r#"{"tool":"exec"}"#)] {
+            let result = format!(r#"{{"action":"{action}","call":{payload},{other}}}"#);
+            if action == "modify" && name == "reason" {
+                check(&call, &result, Ok(r#"Modify { tool: Some("exec"), arguments: None }"#));
+                continue;
+            }
+            let wrong = call.decide(&json(&result)).expect_err(&result);
+            assert_eq!(wrong.detail, format!("{name:?} is not valid with the action {action:?}"), "{result}");
+        }
+    }
+    let mut repeated = serde_json::to_value(&call).unwrap();
+    repeated["action"] = "continue".into();
+    check(&call, &repeated.to_string(), Ok("Continue"));
 }
 
 #[track_caller]
@@ -274,7 +313,11 @@ fn only_plain_answer_lets_the_tool_run() {
 
 #[test]
 fn approval_means_continue() {
-    for result in [r#"{"approved":true}"#, r#"{"approved":true,"reason":"safe"}"#] {
+    for result in [
+        r#"{"approved":true}"#,
+        r#"{"approved":true,"reason":"safe"}"#,
+        r#"{"action":"continue","approved":true,"reason":"safe"}"#,
+    ] {
         check(&samples::before_tool(), result, Ok("Continue"));
     }
 }
@@ -288,17 +331,6 @@ fn payload_without_action_changes_the_call() {
     ] {
         check(&samples::before_tool(), result, Ok(changed));
     }
-}
-
-#[test]
-fn result_beside_continue_is_reported() {
-    check_report(
-        &samples::before_tool(),
-        r#"{"action":"continue","result":{"for_llm":"x"}}"#,
-        "Continue",
-        "\"result\" is only valid with the action \"respond\"",
-    );
-    check(&samples::before_tool(), r#"{"action":"continue","result":{}}"#, Ok("Continue"));
 }
 
 #[test]

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use haft_core::file_queue::{FileGuard, QueueTicket};
 
-use super::atomic::{self, FileStamp, PathBoundary, SharedWriteState};
+use super::atomic::{self, FileStamp, SharedWriteState};
+use super::restriction::FileRestriction;
 use crate::environment::run_blocking;
 use crate::environment::{ClaimedFile, EnvironmentError, FileKey, FileWriteOutcome};
 
@@ -14,10 +15,10 @@ use crate::environment::{ClaimedFile, EnvironmentError, FileKey, FileWriteOutcom
 #[derive(Clone)]
 pub(super) struct WriteContext {
     pub(super) disk: Arc<SharedWriteState>,
-    /// The files that may be read, or `None` for all.
-    pub(super) reads: Option<Arc<PathBoundary>>,
-    /// The files that may be written, or `None` for all.
-    pub(super) root: Option<Arc<PathBoundary>>,
+    /// The files that may be read.
+    pub(super) reads: FileRestriction,
+    /// The files that may be written.
+    pub(super) root: FileRestriction,
 }
 
 /// The writing thread shares the guard, so that the file stays claimed until the write is complete, even if the
@@ -53,7 +54,7 @@ impl ClaimedFile for HostFile {
 
     async fn read(&mut self, limit: u64) -> Result<Option<Vec<u8>>, EnvironmentError> {
         let (guard, reads) = (Arc::clone(&self.guard), self.context.reads.clone());
-        let found = run_blocking(move || atomic::read(reads.as_deref(), guard.path(), limit)).await?;
+        let found = run_blocking(move || atomic::read(reads.boundary(), guard.path(), limit)).await?;
         self.read = found.as_ref().map(|(_, stamp)| *stamp);
         Ok(found.map(|(content, _)| content))
     }
@@ -61,6 +62,6 @@ impl ClaimedFile for HostFile {
     async fn replace(&mut self, content: Vec<u8>) -> Result<FileWriteOutcome, EnvironmentError> {
         let (guard, WriteContext { disk, root, .. }, read) =
             (Arc::clone(&self.guard), self.context.clone(), self.read);
-        run_blocking(move || atomic::replace(&disk, root.as_deref(), guard.path(), &content, read)).await
+        run_blocking(move || atomic::replace(&disk, root.boundary(), guard.path(), &content, read)).await
     }
 }

@@ -7,6 +7,7 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::SystemTime;
 
+use haft_core::TextFilter;
 use haft_core::truncate::{self, MAX_BYTES, TruncationLimits};
 use tempfile::NamedTempFile;
 
@@ -23,9 +24,19 @@ const KEPT: usize = MAX_BYTES + 1;
 /// The maximum number of bytes on the disk, so that endless output cannot fill it.
 const MAX_FULL: u64 = 64 * 1024 * 1024;
 
-/// The directory for long output.
+/// The number of bytes that are filtered and written together, up to the end of a line. A longer line is cut.
+const FILTERED: usize = 256 * 1024;
+
+/// The directory for long output, and the filter that removes secrets from it.
 #[derive(Debug, Clone)]
-pub(super) enum ScratchDir {
+pub(super) struct ScratchDir {
+    pub(super) place: ScratchPlace,
+    pub(super) filter: Option<TextFilter>,
+}
+
+/// The location of long output.
+#[derive(Debug, Clone)]
+pub(super) enum ScratchPlace {
     /// A directory that the caller cleans up.
     Given(PathBuf),
     /// A private directory, from which old files are removed here.
@@ -33,14 +44,14 @@ pub(super) enum ScratchDir {
 }
 
 impl ScratchDir {
-    /// Creates the directory if it is missing. Blocks.
+    /// Creates the directory if it is missing; only its owner can access it. Blocks.
     fn prepare(&self) -> io::Result<&Path> {
-        match self {
-            Self::Given(dir) => {
-                std::fs::create_dir_all(dir)?;
+        match &self.place {
+            ScratchPlace::Given(dir) => {
+                private::create_dir_if_missing(dir)?;
                 Ok(dir)
             }
-            Self::Own(dir) => {
+            ScratchPlace::Own(dir) => {
                 private::create_private_dir(dir)?;
                 clear_results(dir, SystemTime::now());
                 Ok(dir)
@@ -165,7 +176,8 @@ impl OutputCollector {
 /// bytes that wait.
 struct SpillFile {
     pieces: mpsc::Sender<Vec<u8>>,
-    writer: JoinHandle<io::Result<NamedTempFile>>,
+    /// Returns the file and the number of bytes in it.
+    writer: JoinHandle<io::Result<(NamedTempFile, u64)>>,
     room: u64,
 }
 
@@ -176,11 +188,13 @@ impl SpillFile {
         let writer = std::thread::spawn(move || {
             let dir = scratch.prepare()?;
             // Readable only for its owner; deleted unless it is kept at the end.
-            let mut file = tempfile::Builder::new().prefix("haft-bash-").suffix(".log").tempfile_in(dir)?;
+            let file = tempfile::Builder::new().prefix("haft-bash-").suffix(".log").tempfile_in(dir)?;
+            let mut writer = FilteredWriter { file, written: 0, filter: scratch.filter, waiting: Vec::new() };
             for piece in queue {
-                file.as_file_mut().write_all(&piece)?;
+                writer.push(&piece)?;
             }
-            Ok(file)
+            writer.write_waiting(usize::MAX)?;
+            Ok((writer.file, writer.written))
         });
         Self { pieces, writer, room: MAX_FULL }
     }
@@ -197,13 +211,44 @@ impl SpillFile {
     fn finish(self) -> Option<FullOutput> {
         drop(self.pieces);
         let written = self.writer.join().ok()?;
-        match written.and_then(|file| file.keep().map_err(|error| error.error)) {
-            Ok((_, path)) => Some(FullOutput { path, bytes: MAX_FULL - self.room }),
+        let kept = written.and_then(|(file, bytes)| Ok((file.keep().map_err(|error| error.error)?.1, bytes)));
+        match kept {
+            Ok((path, bytes)) => Some(FullOutput { path, bytes }),
             Err(error) => {
                 tracing::warn!(%error, "cannot store the complete output of a command");
                 None
             }
         }
+    }
+}
+
+/// Removes secrets from output while it is written.
+struct FilteredWriter {
+    file: NamedTempFile,
+    written: u64,
+    filter: Option<TextFilter>,
+    /// The bytes that are not filtered yet.
+    waiting: Vec<u8>,
+}
+
+impl FilteredWriter {
+    fn push(&mut self, piece: &[u8]) -> io::Result<()> {
+        self.waiting.extend_from_slice(piece);
+        if self.filter.is_some() && self.waiting.len() <= FILTERED {
+            return Ok(());
+        }
+        let line_end = self.waiting.iter().rposition(|byte| *byte == b'\n').map(|at| at + 1);
+        self.write_waiting(line_end.unwrap_or(usize::MAX))
+    }
+
+    /// Writes the first bytes that wait. Output without secrets stays as it is, also if it is not text.
+    fn write_waiting(&mut self, length: usize) -> io::Result<()> {
+        let rest = self.waiting.split_off(length.min(self.waiting.len()));
+        let block = std::mem::replace(&mut self.waiting, rest);
+        let filtered = self.filter.as_ref().and_then(|filter| filter.apply(&String::from_utf8_lossy(&block)));
+        let block = filtered.map_or(block, String::into_bytes);
+        self.written += block.len() as u64;
+        self.file.as_file_mut().write_all(&block)
     }
 }
 
@@ -230,7 +275,7 @@ mod tests {
     use super::*;
 
     fn given(dir: impl Into<PathBuf>) -> ScratchDir {
-        ScratchDir::Given(dir.into())
+        ScratchDir { place: ScratchPlace::Given(dir.into()), filter: None }
     }
 
     #[test]
@@ -239,7 +284,8 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let dir = root.path().join("own");
         let keep = |bytes: &[u8]| {
-            let mut spill = SpillFile::start(&ScratchDir::Own(dir.clone()));
+            let scratch = ScratchDir { place: ScratchPlace::Own(dir.clone()), filter: None };
+            let mut spill = SpillFile::start(&scratch);
             spill.push(bytes);
             spill.finish().map(|full| full.path)
         };
@@ -321,6 +367,35 @@ mod tests {
         let collected = collector.finish(RunEnd::Exited(0), false);
         assert!(collected.cut && collected.tail.len() <= MAX_BYTES);
         assert_eq!(std::fs::read(collected.full.unwrap().path).unwrap(), binary);
+    }
+
+    #[test]
+    fn stored_output_is_filtered_and_private() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = root.path().join("results");
+        let filter = TextFilter::new(|text| text.contains("key=1").then(|| text.replace("key=1", "key=?")));
+        let scratch = ScratchDir { place: ScratchPlace::Given(dir.clone()), filter: Some(filter) };
+        let store = |output: &[u8], size: usize| {
+            let mut spill = SpillFile::start(&scratch);
+            output.chunks(size).for_each(|piece| spill.push(piece));
+            let full = spill.finish().unwrap();
+            let stored = std::fs::read(full.path).unwrap();
+            assert_eq!(stored.len() as u64, full.bytes);
+            stored
+        };
+        let output = format!("{}\nkey=1\n", "x".repeat(99)).repeat(FILTERED / 40);
+        let expect = output.replace("key=1", "key=?");
+        for size in [7919, output.len()] {
+            assert_eq!(store(output.as_bytes(), size), expect.as_bytes(), "{size}");
+        }
+        let binary = [0xff; FILTERED * 2 + 1];
+        assert_eq!(store(&binary, 1000), binary);
+        assert_eq!(store(b"key=1", 2), b"key=?");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            assert_eq!(std::fs::metadata(&dir).unwrap().permissions().mode() & 0o777, 0o700);
+        }
     }
 
     #[test]

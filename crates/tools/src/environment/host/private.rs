@@ -12,11 +12,18 @@ pub(super) fn private_temp_dir(what: &str) -> PathBuf {
     std::env::temp_dir().join(name)
 }
 
+/// Creates a directory that only its owner can access, if it is missing. An existing one stays as it is.
+pub(super) fn create_dir_if_missing(dir: &Path) -> io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(dir)
+}
+
 /// Creates a directory if it is missing, and rejects one that other users can write to.
 #[cfg(unix)]
 pub(super) fn create_private_dir(dir: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+    create_dir_if_missing(dir)?;
     check_private(dir)
 }
 

@@ -1,5 +1,6 @@
 //! Searches a tree for lines and files, ignoring the same files as git. Everything here blocks.
 
+mod git_settings;
 mod ignore_rules;
 
 use std::io;

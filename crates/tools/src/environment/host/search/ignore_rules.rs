@@ -11,6 +11,7 @@ use haft_protocol::defense::{Defense, is_up};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
+use super::git_settings::user_ignore_file;
 use crate::limits::{MAX_GLOB, MAX_IGNORE_BYTES, MAX_IGNORE_FILE, MAX_IGNORE_RULES};
 
 /// The rules that apply to the entries of one directory.
@@ -40,11 +41,11 @@ impl IgnoreRules {
     /// Reads the rules for the directory `root`, an absolute path without links. Above the repository, only files count
     /// that belong to root or to the owner of `root`, because any user can create files in `/tmp`.
     pub(super) fn new(root: &Path) -> Self {
-        Self::with_owners(root, owner_ids)
+        Self::with_owners(root, user_ignore_file().as_deref(), owner_ids)
     }
 
     /// Context files have the same rule of owners: see `config/src/context.rs`.
-    fn with_owners(root: &Path, owners: impl Fn(&Path) -> Vec<u32>) -> Self {
+    fn with_owners(root: &Path, user: Option<&Path>, owners: impl Fn(&Path) -> Vec<u32>) -> Self {
         let own = owners(root).last().copied();
         let trusted = |path: &Path| {
             let theirs = owners(path);
@@ -53,7 +54,8 @@ impl IgnoreRules {
         let is_ours = |path: &Path| trusted(path) && path.parent().is_some_and(trusted);
         let is_repository = |dir: &&Path| dir.join(".git").exists() && is_ours(&dir.join(".git"));
         let top = root.ancestors().find(is_repository).unwrap_or(root).to_owned();
-        let mut rules = Self { top, dirs: Vec::new(), global: Gitignore::global().0 };
+        let global = user.map_or_else(Gitignore::empty, |file| read_user_rules(file, &top));
+        let mut rules = Self { top, dirs: Vec::new(), global };
         let mut outwards: Vec<&Path> = root.ancestors().collect();
         outwards.reverse();
         for dir in outwards {
@@ -114,40 +116,60 @@ impl IgnoreRules {
     /// Reads one file; without rules if it is missing or cannot be used.
     fn read(&self, dir: &mut DirRules, name: &str, counts: &dyn Fn(&Path) -> bool) -> Gitignore {
         let file = dir.dir.join(name);
-        let text = match read_ignore_file(&file, &self.top) {
-            Ok(text) if counts(&file) => text,
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                tracing::warn!(file = %file.display(), %error, "ignore file not used");
-                return Gitignore::empty();
+        match read_or_warn(&file, Some(&self.top)) {
+            Some(text) if counts(&file) => {
+                parse_rules(&text, &file, &dir.dir, &mut dir.rules, &mut dir.bytes)
             }
-            Ok(_) | Err(_) => return Gitignore::empty(),
-        };
-        let lines = text.strip_prefix('\u{feff}').unwrap_or(&text).lines();
-        let mut builder = GitignoreBuilder::new(&dir.dir);
-        let usable = lines.filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
-        for line in usable.filter(|line| line.len() <= MAX_GLOB) {
-            if dir.rules >= MAX_IGNORE_RULES || dir.bytes + line.len() > MAX_IGNORE_BYTES {
-                tracing::warn!(file = %file.display(), "too many ignore rules; the rest is not used");
-                break;
-            }
-            // A line that is not a glob is skipped, as git does.
-            if builder.add_line(None, line).is_ok() {
-                dir.rules += 1;
-                dir.bytes += line.len();
-            }
+            Some(_) | None => Gitignore::empty(),
         }
-        builder.build().unwrap_or_else(|_| Gitignore::empty())
     }
 }
 
+/// Reads the user's rules for all repositories, which begin at `top`. The file may be a link to any file.
+fn read_user_rules(file: &Path, top: &Path) -> Gitignore {
+    let text = read_or_warn(file, None).unwrap_or_default();
+    parse_rules(&text, file, top, &mut 0, &mut 0)
+}
+
+/// Reads an ignore file; `None` if it is missing or cannot be used.
+fn read_or_warn(file: &Path, top: Option<&Path>) -> Option<String> {
+    match read_ignore_file(file, top) {
+        Ok(text) => Some(text),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => {
+            tracing::warn!(file = %file.display(), %error, "ignore file not used");
+            None
+        }
+    }
+}
+
+/// Parses the rules of a file for paths below `dir`. `count` and `bytes` are those of the rules so far.
+fn parse_rules(text: &str, file: &Path, dir: &Path, count: &mut usize, bytes: &mut usize) -> Gitignore {
+    let lines = text.strip_prefix('\u{feff}').unwrap_or(text).lines();
+    let mut builder = GitignoreBuilder::new(dir);
+    let usable = lines.filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
+    for line in usable.filter(|line| line.len() <= MAX_GLOB) {
+        if *count >= MAX_IGNORE_RULES || *bytes + line.len() > MAX_IGNORE_BYTES {
+            tracing::warn!(file = %file.display(), "too many ignore rules; the rest is not used");
+            break;
+        }
+        // A line that is not a glob is skipped, as git does.
+        if builder.add_line(None, line).is_ok() {
+            *count += 1;
+            *bytes += line.len();
+        }
+    }
+    builder.build().unwrap_or_else(|_| Gitignore::empty())
+}
+
 /// Reads a regular file of at most [`MAX_IGNORE_FILE`] bytes. A link must lead to a file below `top`.
-fn read_ignore_file(path: &Path, top: &Path) -> io::Result<String> {
+pub(super) fn read_ignore_file(path: &Path, top: Option<&Path>) -> io::Result<String> {
     let defended = is_up(Defense::OnlyFiles);
     let data = fs::symlink_metadata(path)?;
     let mut target = path.to_owned();
     if data.is_symlink() && defended {
         target = path.canonicalize()?;
-        if !target.starts_with(top) {
+        if top.is_some_and(|top| !target.starts_with(top)) {
             return Err(io::Error::other("is a link that leads out of the project"));
         }
     }
@@ -257,7 +279,9 @@ mod tests {
         let tree = Tree::new(&files);
         let rules_of = |theirs: &str| {
             let theirs = tree.path(theirs);
-            IgnoreRules::with_owners(&tree.path("repo"), |path| vec![if path == theirs { 7 } else { 5 }])
+            IgnoreRules::with_owners(&tree.path("repo"), None, |path| {
+                vec![if path == theirs { 7 } else { 5 }]
+            })
         };
         tree.check(&mut rules_of("none"), &[("repo/a.rs", true)]);
         tree.check(&mut rules_of(".ignore"), &[("repo/a.rs", false), ("repo/a.o", true)]);
@@ -285,6 +309,24 @@ mod tests {
         let names =
             [("x.a", true), ("d/x.c", false), ("d/e/xb", true), ("d/e/x.e", false), ("d/f/x.e", false)];
         tree.check(&mut rules, &names);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn rules_of_the_user_are_read_with_limits() {
+        use std::os::unix::fs::symlink;
+        let too_long = "*.c\n".repeat(MAX_IGNORE_FILE);
+        let tree = Tree::new(&[("repo/.git/HEAD", ""), ("rules", "*.a\n/out\n"), ("long", &too_long)]);
+        symlink("rules", tree.path("link")).unwrap();
+        symlink("/dev/zero", tree.path("zero")).unwrap();
+        let rules_of =
+            |user: &str| IgnoreRules::with_owners(&tree.path("repo"), Some(&tree.path(user)), owner_ids);
+        let names = [("repo/x.a", true), ("repo/d/x.a", true), ("repo/out", true), ("repo/d/out", false)];
+        tree.check(&mut rules_of("rules"), &names);
+        tree.check(&mut rules_of("link"), &names);
+        tree.check(&mut rules_of("long"), &[("repo/x.c", false)]);
+        tree.check(&mut rules_of("zero"), &[("repo/x.a", false)]);
+        tree.check(&mut rules_of("missing"), &[("repo/x.a", false)]);
     }
 
     #[test]
