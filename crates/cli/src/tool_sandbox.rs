@@ -148,7 +148,7 @@ fn tool_sandbox(
         ToolSandboxLevel::Workspace => {
             let mut write = paths("tools.write", &settings.write, cwd, user_home.as_deref())?;
             // A home directory is not a workspace: programs run code from its files, and some contain secrets.
-            if !user_home.as_ref().is_some_and(|user_home| contains(cwd, user_home)) {
+            if !user_home.as_ref().is_some_and(|user_home| is_at_or_below(cwd, user_home)) {
                 write.push(cwd.to_owned());
                 let not_above: Vec<PathBuf> = user_home.iter().chain(&never).cloned().collect();
                 let not_in = [never.as_slice(), &hide].concat();
@@ -178,7 +178,7 @@ pub(crate) fn check_working_directory(
     settings: &ToolSettings,
 ) -> anyhow::Result<()> {
     anyhow::ensure!(
-        settings.sandbox.value == ToolSandboxLevel::Full || !contains(home.root(), cwd),
+        settings.sandbox.value == ToolSandboxLevel::Full || !is_at_or_below(home.root(), cwd),
         "the working directory {} is in haft's home directory, where tools have no access; start haft in another \
          directory, or with --sandbox full",
         cwd.display()
@@ -187,7 +187,7 @@ pub(crate) fn check_working_directory(
 }
 
 /// True if a path is a directory or below it, after links were resolved.
-fn contains(dir: &Path, path: &Path) -> bool {
+fn is_at_or_below(dir: &Path, path: &Path) -> bool {
     let resolve = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     resolve(path).starts_with(resolve(dir))
 }

@@ -120,7 +120,7 @@ pub trait Environment: Send + Sync {
 /// The reason why each command needs an approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunApproval {
-    /// What is missing on this machine, as a clause.
+    /// The reason, a clause about this machine.
     pub missing: String,
     /// True if an approved command runs in the sandbox, which is incomplete. If false, there is no sandbox.
     pub keeps_sandbox: bool,

@@ -228,10 +228,10 @@ impl HostEnvironment {
     /// Searches for the protected paths before the first command, because that can take milliseconds.
     async fn find_protected_paths(&self) -> Result<(), EnvironmentError> {
         match self.sandbox.clone() {
-            Some(sandbox) if sandbox.tools().is_some_and(|tools| tools.protected.get().is_none()) => {
+            Some(sandbox) if sandbox.as_tools().is_some_and(|tools| tools.protected.get().is_none()) => {
                 let cwd = self.cwd.clone();
                 run_blocking(move || {
-                    sandbox.tools().map(|tools| tools.protected_paths(&cwd));
+                    sandbox.as_tools().map(|tools| tools.protected_paths(&cwd));
                     Ok(())
                 })
                 .await
@@ -242,7 +242,7 @@ impl HostEnvironment {
 
     /// Returns the protected names that have appeared.
     fn take_appeared_names(&self) -> AppearedNames {
-        let tools = self.sandbox.as_deref().and_then(CommandSandbox::tools);
+        let tools = self.sandbox.as_deref().and_then(CommandSandbox::as_tools);
         let protected = tools.and_then(|tools| tools.protected.get());
         protected.map(ProtectedPaths::take_appeared).unwrap_or_default()
     }
@@ -303,7 +303,7 @@ enum CommandSandbox {
 }
 
 impl CommandSandbox {
-    fn tools(&self) -> Option<&SandboxOfTools> {
+    fn as_tools(&self) -> Option<&SandboxOfTools> {
         match self {
             Self::Tools(tools) => Some(tools),
             Self::Listed(_) => None,
@@ -426,7 +426,7 @@ impl Environment for HostEnvironment {
         let sandbox = self.sandbox.clone().filter(|_| self.reads.is_none() && self.root.is_none());
         let boundaries = self.boundaries.clone();
         let path = path.to_owned();
-        run_blocking(move || match (boundaries, sandbox.as_deref().and_then(CommandSandbox::tools)) {
+        run_blocking(move || match (boundaries, sandbox.as_deref().and_then(CommandSandbox::as_tools)) {
             (Some(boundaries), _) => boundaries.check(&path, access),
             (None, Some(tools)) => check_without_boundaries(&tools.sandbox, &path, access),
             (None, None) => Ok(()),
@@ -447,11 +447,11 @@ impl Environment for HostEnvironment {
     }
 
     fn sandbox(&self) -> Option<&ToolSandbox> {
-        Some(&self.sandbox.as_deref()?.tools()?.sandbox)
+        Some(&self.sandbox.as_deref()?.as_tools()?.sandbox)
     }
 
     fn needs_approval_to_run(&self) -> Option<RunApproval> {
-        self.sandbox.as_deref()?.tools()?.needs_approval()
+        self.sandbox.as_deref()?.as_tools()?.needs_approval()
     }
 
     fn without_sandbox(&self) -> Option<Arc<dyn Environment>> {
