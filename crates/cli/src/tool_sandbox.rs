@@ -140,12 +140,13 @@ pub(crate) fn gap_text(level: ToolSandboxLevel, gap: &ToolSandboxGap) -> String 
             format!("sandbox {name} is not available, so each command asks you: {why}")
         }
         ToolSandboxGap::ProtectedPaths(why) if level == ToolSandboxLevel::ReadOnly => {
-            format!("sandbox {name} is incomplete, so commands can change the permissions of files: {why}")
+            format!(
+                "sandbox {name} is incomplete: commands can change the permissions of files, because {why}"
+            )
         }
         ToolSandboxGap::ProtectedPaths(why) => {
             format!(
-                "sandbox {name} is incomplete, so each command asks you, because it could change .git/hooks and the \
-                 like: {why}"
+                "sandbox {name} is incomplete: commands can change .git/hooks and the like, because {why}"
             )
         }
     }
@@ -176,7 +177,7 @@ fn tool_sandbox(
     let read_only = settings.sandbox.value == ToolSandboxLevel::ReadOnly;
     let mut write = if read_only { Vec::new() } else { more };
     // A home directory is not a workspace: programs run code from its files, and some contain secrets.
-    if !read_only && !user_home.as_ref().is_some_and(|user_home| contains(cwd, user_home)) {
+    if !read_only && !user_home.as_ref().is_some_and(|user_home| is_at_or_below(cwd, user_home)) {
         write.push(cwd.to_owned());
         let not_above: Vec<PathBuf> = user_home.iter().chain(&never).cloned().collect();
         let not_in = [never.as_slice(), &hide].concat();
@@ -203,7 +204,7 @@ pub(crate) fn check_working_directory(
     settings: &ToolSettings,
 ) -> anyhow::Result<()> {
     anyhow::ensure!(
-        settings.sandbox.value == ToolSandboxLevel::Full || !contains(home.root(), cwd),
+        settings.sandbox.value == ToolSandboxLevel::Full || !is_at_or_below(home.root(), cwd),
         "the working directory {} is in haft's home directory, where tools have no access; start haft in another \
          directory, or with --sandbox full",
         cwd.display()
@@ -212,7 +213,7 @@ pub(crate) fn check_working_directory(
 }
 
 /// True if a path is a directory or below it, after links were resolved.
-fn contains(dir: &Path, path: &Path) -> bool {
+fn is_at_or_below(dir: &Path, path: &Path) -> bool {
     resolve_existing(path).starts_with(resolve_existing(dir))
 }
 
@@ -246,7 +247,7 @@ mod tests {
     fn text_of_a_gap_names_its_effect() {
         let check = |level, gap: fn(String) -> ToolSandboxGap, expect: &str| {
             let text = gap_text(level, &gap("no namespaces".to_owned()));
-            assert!(text.contains(expect) && text.ends_with(": no namespaces"), "{text}");
+            assert!(text.contains(expect) && text.ends_with(" no namespaces"), "{text}");
         };
         check(
             ToolSandboxLevel::Workspace,
@@ -256,12 +257,12 @@ mod tests {
         check(
             ToolSandboxLevel::Workspace,
             ToolSandboxGap::ProtectedPaths,
-            "incomplete, so each command asks you",
+            "incomplete: commands can change .git/hooks",
         );
         check(
             ToolSandboxLevel::ReadOnly,
             ToolSandboxGap::ProtectedPaths,
-            "incomplete, so commands can change",
+            "incomplete: commands can change the permissions",
         );
     }
 

@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 use haft_core::sanitize::sanitize_line;
 use haft_core::tool::ApprovalRequest;
 
-use crate::environment::{
-    AccessKind, Environment, EnvironmentError, RunApproval, ToolSandbox, has_protected_name,
-};
+use crate::environment::{AccessKind, Environment, EnvironmentError, ToolSandbox, has_protected_name};
 use crate::path;
 
 /// The flag that permits all calls without an approval.
@@ -43,12 +41,7 @@ pub(crate) async fn approval_request(
             environment.sandbox()?;
             let reason = match (outside, environment.needs_approval_to_run()) {
                 (Some(_), _) => "run outside of the sandbox".to_owned(),
-                (None, Some(RunApproval { missing, keeps_sandbox: false })) => {
-                    format!("run without a sandbox, because {missing}")
-                }
-                (None, Some(RunApproval { missing, keeps_sandbox: true })) => format!(
-                    "run in a sandbox that does not protect .git/hooks and similar paths, because {missing}"
-                ),
+                (None, Some(missing)) => format!("run without a sandbox, because {missing}"),
                 (None, None) => return None,
             };
             let model_reason = outside.map(str::to_owned);

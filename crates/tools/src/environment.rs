@@ -108,7 +108,7 @@ pub trait Environment: Send + Sync {
 
     /// Returns the reason why each command needs an approval; `None` if commands may run in the sandbox, or without
     /// one.
-    fn needs_approval_to_run(&self) -> Option<RunApproval> {
+    fn needs_approval_to_run(&self) -> Option<String> {
         None
     }
 
@@ -116,15 +116,6 @@ pub trait Environment: Send + Sync {
     fn without_sandbox(&self) -> Option<Arc<dyn Environment>> {
         None
     }
-}
-
-/// The reason why each command needs an approval.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RunApproval {
-    /// What is missing on this machine, as a clause.
-    pub missing: String,
-    /// True if an approved command runs in the sandbox, which is incomplete. If false, there is no sandbox.
-    pub keeps_sandbox: bool,
 }
 
 /// Removes `.` and `..` components; a `..` removes the component before it.

@@ -28,8 +28,8 @@ mod write;
 pub use environment::{
     AccessKind, ClaimedFile, DirectoryEntry, Environment, EnvironmentError, FileAccessRules, FileKey,
     FileKind, FileStat, FileWriteOutcome, FindHit, FindHits, FindQuery, FullOutput, GrepHits, GrepLine,
-    GrepQuery, GrepText, HostEnvironment, InPlaceReason, ParentPolicy, ResolvedPlace, RunApproval, RunEnd,
-    RunReport, ShellCommand, ToolSandbox, ToolSandboxGap, walk_tree,
+    GrepQuery, GrepText, HostEnvironment, InPlaceReason, ParentPolicy, ResolvedPlace, RunEnd, RunReport,
+    ShellCommand, ToolSandbox, ToolSandboxGap, walk_tree,
 };
 pub use list::{NAMES, ServiceTools, builtin_tools, service_tools};
 pub use results::clear_results;

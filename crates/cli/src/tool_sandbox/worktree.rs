@@ -92,7 +92,7 @@ mod tests {
             fs::write(self.path(below), text).unwrap();
         }
 
-        fn shared(&self) -> Option<PathBuf> {
+        fn shared_dir(&self) -> Option<PathBuf> {
             let limits = RepositoryLimits {
                 not_above: &[self.path(""), self.path("haft")],
                 not_in: &[self.path("haft"), self.path("hidden")],
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn finds_the_repository_of_a_linked_worktree() {
         let scene = Scene::new();
-        assert_eq!(scene.shared(), Some(scene.path("main/.git")));
+        assert_eq!(scene.shared_dir(), Some(scene.path("main/.git")));
     }
 
     #[test]
@@ -115,19 +115,19 @@ mod tests {
         scene.write("work/fake/gitdir", "../.git");
         for named in [scene.path(""), scene.path("main/.git"), "/".into(), scene.path("work/fake")] {
             scene.write("work/fake/commondir", &named.display().to_string());
-            assert_eq!(scene.shared(), None, "{}", named.display());
+            assert_eq!(scene.shared_dir(), None, "{}", named.display());
         }
         // A complete repository inside of the worktree is writable in any case.
         fs::rename(scene.path("main"), scene.path("work/main")).unwrap();
         scene.write("work/.git", "gitdir: main/.git/worktrees/work");
-        assert_eq!(scene.shared(), None);
+        assert_eq!(scene.shared_dir(), None);
     }
 
     #[test]
     fn ignores_a_repository_that_does_not_list_the_worktree() {
         let scene = Scene::new();
         scene.write("main/.git/worktrees/work/gitdir", "../../../.git\n");
-        assert_eq!(scene.shared(), None);
+        assert_eq!(scene.shared_dir(), None);
     }
 
     #[test]
@@ -135,7 +135,7 @@ mod tests {
         for entry in ENTRIES {
             let scene = Scene::new();
             fs::rename(scene.path("main/.git").join(entry), scene.path("moved")).unwrap();
-            assert_eq!(scene.shared(), None, "{entry}");
+            assert_eq!(scene.shared_dir(), None, "{entry}");
         }
     }
 
@@ -149,7 +149,7 @@ mod tests {
                 fs::rename(scene.path("main/.git").join(entry), moved.join(entry)).unwrap();
             }
             scene.write("work/.git", &format!("gitdir: {}", moved.join("worktrees/work").display()));
-            assert_eq!(scene.shared(), None, "{limit}");
+            assert_eq!(scene.shared_dir(), None, "{limit}");
         }
     }
 }

@@ -94,7 +94,7 @@ fn protect_paths(sandbox: &Sandbox) -> io::Result<()> {
             continue;
         }
         if pinned.insert(path.clone()) {
-            pin(path)?;
+            pin_in_place(path)?;
         }
         sys::set_read_only(path).map_err(|error| step_failed("protect", path, error))?;
     }
@@ -112,12 +112,12 @@ fn pin_parents(path: &Path, writable: &[PathBuf], pinned: &mut BTreeSet<PathBuf>
     let mut between: Vec<&Path> = between.collect();
     between.reverse();
     between.into_iter().try_for_each(|dir| match pinned.insert(dir.to_owned()) {
-        true => pin(dir),
+        true => pin_in_place(dir),
         false => Ok(()),
     })
 }
 
-fn pin(path: &Path) -> io::Result<()> {
+fn pin_in_place(path: &Path) -> io::Result<()> {
     mount_bind_recursive(path, path).map_err(|error| step_failed("protect", path, error))
 }
 

@@ -36,7 +36,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     AccessKind, ClaimedFile, DirectoryEntry, Environment, EnvironmentError, FileStat, FindHits, FindQuery,
-    GrepHits, GrepQuery, ParentPolicy, ResolvedPlace, RunApproval, RunReport, ShellCommand,
+    GrepHits, GrepQuery, ParentPolicy, ResolvedPlace, RunReport, ShellCommand,
 };
 use crate::environment::run_blocking;
 
@@ -242,10 +242,10 @@ impl HostEnvironment {
     /// Searches for the protected paths before the first command, because that can take milliseconds.
     async fn find_protected_paths(&self) -> Result<(), EnvironmentError> {
         match self.sandbox.clone() {
-            Some(sandbox) if sandbox.tools().is_some_and(|tools| tools.protected.get().is_none()) => {
+            Some(sandbox) if sandbox.as_tools().is_some_and(|tools| tools.protected.get().is_none()) => {
                 let cwd = self.cwd.clone();
                 run_blocking(move || {
-                    sandbox.tools().map(|tools| tools.protected_paths(&cwd));
+                    sandbox.as_tools().map(|tools| tools.protected_paths(&cwd));
                     Ok(())
                 })
                 .await
@@ -256,7 +256,7 @@ impl HostEnvironment {
 
     /// Returns the protected names that have appeared.
     fn take_appeared_names(&self) -> AppearedNames {
-        let tools = self.sandbox.as_deref().and_then(CommandSandbox::tools);
+        let tools = self.sandbox.as_deref().and_then(CommandSandbox::as_tools);
         let protected = tools.and_then(|tools| tools.protected.get());
         protected.map(ProtectedPaths::take_appeared).unwrap_or_default()
     }
@@ -315,7 +315,7 @@ enum CommandSandbox {
 }
 
 impl CommandSandbox {
-    fn tools(&self) -> Option<&SandboxOfTools> {
+    fn as_tools(&self) -> Option<&SandboxOfTools> {
         match self {
             Self::Tools(tools) => Some(tools),
             Self::Listed(_) => None,
@@ -340,16 +340,11 @@ impl SandboxOfTools {
         })
     }
 
-    /// Returns the reason why each command needs an approval.
-    fn needs_approval(&self) -> Option<RunApproval> {
+    /// Returns the reason why each command needs an approval. A sandbox that protects less than it should still runs
+    /// commands, because a question before each one would soon be answered without reading it.
+    fn needs_approval(&self) -> Option<String> {
         match &self.gap {
-            Some(ToolSandboxGap::NoSandbox(missing)) => {
-                Some(RunApproval { missing: missing.clone(), keeps_sandbox: false })
-            }
-            // Without a writable directory there is nothing to protect.
-            Some(ToolSandboxGap::ProtectedPaths(missing)) if !self.sandbox.write.is_empty() => {
-                Some(RunApproval { missing: missing.clone(), keeps_sandbox: true })
-            }
+            Some(ToolSandboxGap::NoSandbox(missing)) => Some(missing.clone()),
             Some(ToolSandboxGap::ProtectedPaths(_)) | None => None,
         }
     }
@@ -438,7 +433,7 @@ impl Environment for HostEnvironment {
         let sandbox = self.sandbox.clone().filter(|_| self.reads.is_none() && self.root.is_none());
         let boundaries = self.boundaries.clone();
         let path = path.to_owned();
-        run_blocking(move || match (boundaries, sandbox.as_deref().and_then(CommandSandbox::tools)) {
+        run_blocking(move || match (boundaries, sandbox.as_deref().and_then(CommandSandbox::as_tools)) {
             (Some(boundaries), _) => boundaries.check(&path, access),
             (None, Some(tools)) => check_without_boundaries(&tools.sandbox, &path, access),
             (None, None) => Ok(()),
@@ -459,11 +454,11 @@ impl Environment for HostEnvironment {
     }
 
     fn sandbox(&self) -> Option<&ToolSandbox> {
-        Some(&self.sandbox.as_deref()?.tools()?.sandbox)
+        Some(&self.sandbox.as_deref()?.as_tools()?.sandbox)
     }
 
-    fn needs_approval_to_run(&self) -> Option<RunApproval> {
-        self.sandbox.as_deref()?.tools()?.needs_approval()
+    fn needs_approval_to_run(&self) -> Option<String> {
+        self.sandbox.as_deref()?.as_tools()?.needs_approval()
     }
 
     fn without_sandbox(&self) -> Option<Arc<dyn Environment>> {

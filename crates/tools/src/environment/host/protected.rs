@@ -140,7 +140,7 @@ impl ProtectedPaths {
 
     /// Returns the protected paths that exist now below `roots`, resolved. If links lead to a path, they are protected,
     /// too.
-    pub(super) fn existing(&self, roots: &[PathBuf]) -> Vec<PathBuf> {
+    pub(super) fn existing_below(&self, roots: &[PathBuf]) -> Vec<PathBuf> {
         let mut all = Vec::new();
         for path in &self.paths {
             // One call; resolving reads each directory above for a link.

@@ -107,7 +107,7 @@ impl ToolSandbox {
             false => hidden.map(resolve).collect(),
         };
         if isolated || cfg!(target_os = "macos") {
-            sandbox.protect = protected.existing(&sandbox.write);
+            sandbox.protect = protected.existing_below(&sandbox.write);
         }
         sandbox.net = match (self.network, isolated) {
             (true, _) => NetworkAccess::All,

@@ -35,8 +35,8 @@ impl Scene {
     }
 
     /// Returns the existing protected paths, separated by spaces.
-    fn existing(&self) -> String {
-        self.show(&self.find().existing(&[self.path("work")]))
+    fn existing_paths(&self) -> String {
+        self.show(&self.find().existing_below(&[self.path("work")]))
     }
 
     fn show(&self, paths: &[PathBuf]) -> String {
@@ -49,7 +49,7 @@ impl Scene {
 #[test]
 fn finds_names_at_the_top() {
     let scene = Scene::new(&["work/.haft", "work/src"], &["work/.envrc", "work/.vscode/tasks.json"]);
-    assert_eq!(scene.existing(), "work/.envrc work/.haft work/.vscode");
+    assert_eq!(scene.existing_paths(), "work/.envrc work/.haft work/.vscode");
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn finds_repositories_below_the_working_directory() {
         &["work/src/repo/.git/HEAD", "work/src/repo/.git/config", "work/sub/.git"],
     );
     assert_eq!(
-        scene.existing(),
+        scene.existing_paths(),
         "work/a/b/c/d/.git/hooks work/src/repo/.git/config work/src/repo/.git/hooks work/sub/.git"
     );
 }
@@ -79,7 +79,7 @@ fn finds_files_of_worktrees_and_submodules() {
         ],
     );
     assert_eq!(
-        scene.existing().replace("work/.git/", ""),
+        scene.existing_paths().replace("work/.git/", ""),
         "config hooks modules/a/hooks modules/b/c/config modules/b/c/hooks worktrees/w/commondir \
          worktrees/w/gitdir"
     );
@@ -89,16 +89,16 @@ fn finds_files_of_worktrees_and_submodules() {
 fn finds_git_directory_that_a_file_names() {
     let scene = Scene::new(&[], &["work/store/HEAD", "work/store/config"]);
     fs::write(scene.path("work/.git"), "gitdir: store\n").unwrap();
-    assert_eq!(scene.existing(), "work/.git work/store/config work/store/hooks");
+    assert_eq!(scene.existing_paths(), "work/.git work/store/config work/store/hooks");
 }
 
 #[test]
 fn finds_files_of_bare_repository_with_a_missing_entry() {
     let scene = Scene::new(&["work/objects", "work/refs"], &["work/config"]);
-    assert_eq!(scene.existing(), "work/config");
+    assert_eq!(scene.existing_paths(), "work/config");
     fs::remove_dir(scene.path("work/refs")).unwrap();
     fs::write(scene.path("work/HEAD"), "").unwrap();
-    assert_eq!(scene.existing(), "work/config work/hooks");
+    assert_eq!(scene.existing_paths(), "work/config work/hooks");
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn finds_links_and_their_targets() {
     symlink("nowhere", scene.path("work/.envrc")).unwrap();
     symlink(scene.path("outside"), scene.path("work/.vscode")).unwrap();
     assert_eq!(
-        scene.existing(),
+        scene.existing_paths(),
         "work/.claude work/.envrc work/.git/hooks work/.vscode work/first work/real work/shared"
     );
 }
@@ -178,6 +178,6 @@ fn recognizes_protected_names_at_any_depth() {
     }
     check("/main/.git", "/main/.git/config", true);
     check("/main/.git", "/main/.git/index", false);
-    check("/home/.pi/w", "/home/.pi/w/src", false);
+    check("/v/.pi/w", "/v/.pi/w/src", false);
     check("/w", "/v/.haft", false);
 }

@@ -27,7 +27,7 @@ impl Scene {
         self.dir.path().canonicalize().unwrap().join(below)
     }
 
-    fn sandbox(&self, write: &[&str]) -> ToolSandbox {
+    fn sandbox_with(&self, write: &[&str]) -> ToolSandbox {
         ToolSandbox {
             write: write.iter().map(|path| self.path(path)).collect(),
             never: vec![self.path("haft")],
@@ -38,7 +38,7 @@ impl Scene {
 
     #[track_caller]
     fn check(&self, write: &[&str], expect: &[&str]) {
-        let paths = self.sandbox(write).writable_paths();
+        let paths = self.sandbox_with(write).writable_paths();
         assert_eq!(paths, expect.iter().map(|path| self.path(path)).collect::<Vec<_>>(), "{write:?}");
     }
 }
@@ -50,9 +50,9 @@ fn writable_paths_exclude_those_that_are_never_accessible() {
     for write in ["haft", "haft/results", "link"] {
         scene.check(&["work", write], &["work"]);
         let protected = ProtectedPaths::find(&[], Path::new("/"), &[]);
-        let sandbox = scene.sandbox(&["work", write]).for_command(&scene.path("cache"), &protected);
+        let sandbox = scene.sandbox_with(&["work", write]).for_command(&scene.path("cache"), &protected);
         assert!(!sandbox.write.iter().chain(&sandbox.exec).any(|path| path.starts_with(scene.path("haft"))));
-        let boundaries = FileBoundaries::new(&scene.sandbox(&[write]), &scene.path("cache")).unwrap();
+        let boundaries = FileBoundaries::new(&scene.sandbox_with(&[write]), &scene.path("cache")).unwrap();
         let result = boundaries.check(&scene.path("haft/auth.json"), AccessKind::Write);
         assert!(matches!(result, Err(EnvironmentError::Refused { .. })), "{write}: {result:?}");
     }
@@ -81,7 +81,7 @@ fn writable_paths_exclude_those_that_a_command_can_redirect() {
 #[test]
 fn file_tools_need_an_approval_for_protected_names_at_any_depth() {
     let scene = Scene::new();
-    let boundaries = FileBoundaries::new(&scene.sandbox(&["work"]), &scene.path("cache")).unwrap();
+    let boundaries = FileBoundaries::new(&scene.sandbox_with(&["work"]), &scene.path("cache")).unwrap();
     for (path, is_permitted) in [
         ("work/a/.git/hooks/pre-commit", false),
         ("work/.git/commondir", false),
@@ -100,7 +100,7 @@ fn file_tools_need_an_approval_for_protected_names_at_any_depth() {
 #[test]
 fn without_boundaries_changes_need_an_approval() {
     let scene = Scene::new();
-    let sandbox = ToolSandbox { hide: vec![scene.path("home")], ..scene.sandbox(&["work"]) };
+    let sandbox = ToolSandbox { hide: vec![scene.path("home")], ..scene.sandbox_with(&["work"]) };
     let check = |path: &str, access| match check_without_boundaries(&sandbox, &scene.path(path), access) {
         Ok(()) => "permitted",
         Err(EnvironmentError::Outside { .. }) => "asks",
@@ -144,18 +144,18 @@ async fn approval_reason(sandbox: ToolSandbox, gap: Option<ToolSandboxGap>) -> O
 async fn command_needs_an_approval_if_it_could_change_protected_paths() {
     let scene = Scene::new();
     let gap = || Some(ToolSandboxGap::ProtectedPaths("namespaces are missing".to_owned()));
-    assert_eq!(approval_reason(scene.sandbox(&["work"]), None).await, None);
+    assert_eq!(approval_reason(scene.sandbox_with(&["work"]), None).await, None);
     assert_eq!(
-        approval_reason(scene.sandbox(&["work"]), gap()).await.as_deref(),
+        approval_reason(scene.sandbox_with(&["work"]), gap()).await.as_deref(),
         Some(
             "run in a sandbox that does not protect .git/hooks and similar paths, because namespaces are missing"
         )
     );
     // Without a writable directory, nothing needs to be protected.
-    assert_eq!(approval_reason(scene.sandbox(&[]), gap()).await, None);
+    assert_eq!(approval_reason(scene.sandbox_with(&[]), gap()).await, None);
     let none = Some(ToolSandboxGap::NoSandbox("Landlock is missing".to_owned()));
     assert_eq!(
-        approval_reason(scene.sandbox(&[]), none).await.as_deref(),
+        approval_reason(scene.sandbox_with(&[]), none).await.as_deref(),
         Some("run without a sandbox, because Landlock is missing")
     );
 }
