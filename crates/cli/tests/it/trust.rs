@@ -180,7 +180,7 @@ fn settings_that_a_project_cannot_set_are_marked_as_ignored() {
     let file = "model = 'm'\n[tools]\nsandbox = 'full'\n[tui]\nbell = 'on'\n[grant.x]\nsandbox = 'none'\n";
     fs::write(world.project().join(".haft/config.toml"), file).unwrap();
     let shown = world.haft(&["trust", "--show"]).stdout;
-    let told = "  settings: .haft/config.toml sets grant, tools, tui, which only your own config.toml may set; these \
+    let told = "  settings: .haft/config.toml sets tools, tui, grant, which only your own config.toml may set; these \
                 settings are ignored\n";
     assert!(shown.contains("  settings: .haft/config.toml sets grant, model, tools, tui\n"), "{shown}");
     assert!(shown.contains(told), "{shown}");

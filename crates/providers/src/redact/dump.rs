@@ -45,7 +45,7 @@ pub(super) fn dumped_bytes(text: &str) -> [Vec<Option<PlacedByte>>; 2] {
     [big, little]
 }
 
-/// Returns the bytes that a group stands for, the most significant one first: one character, 3 or 6 octal digits, or 2,
+/// Returns the bytes of a group, the most significant one first: one character, 3 or 6 octal digits, or 2,
 /// 4, 8 or 16 hexadecimal digits. `None` for other words.
 fn decode_group(word: &[(usize, char)]) -> Option<Vec<u8>> {
     if !word.iter().all(|(_, c)| c.is_ascii_graphic()) {

@@ -377,17 +377,17 @@ impl Environment for HostEnvironment {
 
     async fn stat(&self, path: &Path) -> Result<FileStat, EnvironmentError> {
         let (reads, path) = (self.read_restriction(), path.to_owned());
-        run_blocking(move || files::stat(reads.boundary(), &path)).await
+        run_blocking(move || files::stat(reads.path_boundary(), &path)).await
     }
 
     async fn read(&self, path: &Path, start: u64, len: usize) -> Result<Vec<u8>, EnvironmentError> {
         let (reads, path) = (self.read_restriction(), path.to_owned());
-        run_blocking(move || files::read(reads.boundary(), &path, start, len)).await
+        run_blocking(move || files::read(reads.path_boundary(), &path, start, len)).await
     }
 
     async fn list(&self, path: &Path) -> Result<Vec<DirectoryEntry>, EnvironmentError> {
         let (reads, path) = (self.search_restriction(path)?, path.to_owned());
-        run_blocking(move || files::list(reads.boundary(), &path)).await
+        run_blocking(move || files::list(reads.path_boundary(), &path)).await
     }
 
     async fn claim(
@@ -399,7 +399,7 @@ impl Environment for HostEnvironment {
         let place = self.queue.take_ticket();
         if parents == ParentPolicy::Create {
             let (root, path) = (self.write_restriction(), path.to_owned());
-            run_blocking(move || atomic::create_parents(root.boundary(), &path)).await?;
+            run_blocking(move || atomic::create_parents(root.path_boundary(), &path)).await?;
         }
         let ground = claim::WriteContext {
             disk: Arc::clone(&self.disk),
@@ -411,12 +411,12 @@ impl Environment for HostEnvironment {
 
     async fn find(&self, cancel: &CancellationToken, query: FindQuery) -> Result<FindHits, EnvironmentError> {
         let reads = self.search_restriction(&query.root)?;
-        search(cancel, move |stop| search::find(stop, reads.boundary(), &query)).await
+        search(cancel, move |stop| search::find(stop, reads.path_boundary(), &query)).await
     }
 
     async fn grep(&self, cancel: &CancellationToken, query: GrepQuery) -> Result<GrepHits, EnvironmentError> {
         let reads = self.search_restriction(&query.root)?;
-        search(cancel, move |stop| search::grep(stop, reads.boundary(), &query)).await
+        search(cancel, move |stop| search::grep(stop, reads.path_boundary(), &query)).await
     }
 
     async fn run(

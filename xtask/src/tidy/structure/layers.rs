@@ -88,6 +88,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "file_name",
             "file_stamp",
             "open",
+            "shell",
             "environment",
             "grant",
             "pins",
@@ -198,8 +199,10 @@ const LAYERS: &[(&str, &[&str])] = &[
         &[
             // Texts, files and schemas.
             "timeouts",
+            "json_shape",
             "limits",
             "sanitize",
+            "text_filter",
             "image",
             "truncate",
             "schema",

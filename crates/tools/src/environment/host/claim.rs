@@ -54,7 +54,7 @@ impl ClaimedFile for HostFile {
 
     async fn read(&mut self, limit: u64) -> Result<Option<Vec<u8>>, EnvironmentError> {
         let (guard, reads) = (Arc::clone(&self.guard), self.context.reads.clone());
-        let found = run_blocking(move || atomic::read(reads.boundary(), guard.path(), limit)).await?;
+        let found = run_blocking(move || atomic::read(reads.path_boundary(), guard.path(), limit)).await?;
         self.read = found.as_ref().map(|(_, stamp)| *stamp);
         Ok(found.map(|(content, _)| content))
     }
@@ -62,6 +62,6 @@ impl ClaimedFile for HostFile {
     async fn replace(&mut self, content: Vec<u8>) -> Result<FileWriteOutcome, EnvironmentError> {
         let (guard, WriteContext { disk, root, .. }, read) =
             (Arc::clone(&self.guard), self.context.clone(), self.read);
-        run_blocking(move || atomic::replace(&disk, root.boundary(), guard.path(), &content, read)).await
+        run_blocking(move || atomic::replace(&disk, root.path_boundary(), guard.path(), &content, read)).await
     }
 }

@@ -24,7 +24,7 @@ impl FileRestriction {
     }
 
     /// Returns the boundary, which each access must check.
-    pub(super) fn boundary(&self) -> Option<&PathBoundary> {
+    pub(super) fn path_boundary(&self) -> Option<&PathBoundary> {
         match self {
             Self::Unrestricted => None,
             Self::Within(boundary) => Some(boundary),

@@ -1,6 +1,7 @@
 //! Searches a tree for lines and files, ignoring the same files as git. Everything here blocks.
 
 mod git_settings;
+mod ignore_file;
 mod ignore_rules;
 
 use std::io;

@@ -4,10 +4,10 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::ignore_rules::read_ignore_file;
+use super::ignore_file::read_ignore_file;
 
 /// Reads environment variables. An empty variable counts as absent.
-type Variables<'a> = &'a dyn Fn(&str) -> Option<OsString>;
+type VariableLookup<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 
 /// Returns the path of the user's ignore file, which may be missing.
 pub(super) fn user_ignore_file() -> Option<PathBuf> {
@@ -16,7 +16,7 @@ pub(super) fn user_ignore_file() -> Option<PathBuf> {
 }
 
 /// The order is that of git: the user's settings, those of the machine, the default.
-fn find_ignore_file(user_home: Option<&Path>, variables: Variables<'_>) -> Option<PathBuf> {
+fn find_ignore_file(user_home: Option<&Path>, variables: VariableLookup<'_>) -> Option<PathBuf> {
     let config_home = variables("XDG_CONFIG_HOME").map(PathBuf::from);
     let config_home = config_home.or_else(|| Some(user_home?.join(".config")));
     let settings = match variables("GIT_CONFIG_GLOBAL") {
