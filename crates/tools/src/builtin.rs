@@ -110,19 +110,6 @@ impl<T: BuiltIn> BuiltInTool<T> {
     }
 }
 
-impl<T: BuiltIn> BuiltInTool<T> {
-    /// Returns the state with the environment of an approved call.
-    fn approved_state(&self, subject: CallSubject<'_>) -> Arc<SharedToolState> {
-        let needed = self.ground.environment.needs_approval_to_run();
-        match subject {
-            CallSubject::Command { outside: None } if needed.is_some_and(|needed| needed.keeps_sandbox) => {
-                Arc::clone(&self.ground)
-            }
-            CallSubject::Command { .. } | CallSubject::File(..) => Arc::new(self.ground.without_sandbox()),
-        }
-    }
-}
-
 #[async_trait]
 impl<T: BuiltIn> Tool for BuiltInTool<T> {
     fn spec(&self) -> Arc<ToolSpec> {
@@ -177,7 +164,7 @@ impl<T: BuiltIn> Tool for BuiltInTool<T> {
             None => Arc::clone(&self.ground),
             // The request names the place to which a path leads, so a changed link makes another request.
             Some(request) if context.approved.as_ref() == Some(&request) => {
-                self.approved_state(T::subject(&args))
+                Arc::new(self.ground.without_sandbox())
             }
             Some(request) => {
                 let text = format!("not run without an approval: {}", request.reason);
