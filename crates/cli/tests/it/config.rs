@@ -131,7 +131,7 @@ fn rejects_working_directory_in_the_home_directory() {
     let ended = world.haft(&args);
     assert_eq!(ended.code, 9, "{ended:?}");
     assert!(
-        ended.stderr.contains("the working directory is in haft's home directory, ROOT/home"),
+        ended.stderr.contains("the working directory ROOT/home is in haft's home directory"),
         "{ended:?}"
     );
     let ended = world.haft(&[&args[..], &["--sandbox", "full"]].concat());

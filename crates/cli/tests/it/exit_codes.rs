@@ -48,23 +48,6 @@ fn invalid_setting_is_configuration_error() {
     assert_eq!(output.status.code(), Some(9));
 }
 
-/// Tools never use haft's home directory, so they could not work there.
-#[test]
-fn home_directory_as_working_directory_is_configuration_error() {
-    let world = World::new();
-    let inside = world.home().join("extensions");
-    std::fs::create_dir_all(&inside).unwrap();
-    for cwd in [world.home(), inside] {
-        let cwd = cwd.display().to_string();
-        check(
-            &world,
-            &["-p", "--provider", "scripted", "--model", "x.json", "--cwd", &cwd, "hi"],
-            9,
-            "haft: the working",
-        );
-    }
-}
-
 #[test]
 fn unusable_named_extension_ends_run() {
     let world = World::new();

@@ -302,7 +302,7 @@ async fn request_names_the_smallest_right() {
         (
             &read_only,
             "write",
-            "file",
+            "sub/file",
             "write in the working directory at the sandbox level read-only",
             "--sandbox workspace",
         ),

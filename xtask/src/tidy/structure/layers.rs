@@ -7,6 +7,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
+            "bin",
             "timeouts",
             "exit",
             "interrupt",
