@@ -276,7 +276,7 @@ async fn file_tools_need_an_approval_outside_of_the_workspace() {
 /// A denial proposes the smallest setting that permits the call.
 #[tokio::test]
 async fn request_names_the_smallest_right() {
-    let with = |change: fn(&mut ToolSandbox, &Path)| ground_with(move |sandbox, base| change(sandbox, base));
+    let with = |change: fn(&mut ToolSandbox, &Path)| ground_with(change);
     let workspace = with(|_, _| {});
     let read_only = with(|sandbox, _| {
         sandbox.write.clear();
