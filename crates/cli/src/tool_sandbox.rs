@@ -84,6 +84,22 @@ const SECRETS: &[&str] = &[
     "Library/Keychains",
 ];
 
+/// Secrets of the system, which root could read.
+const SYSTEM_SECRETS: &[&str] = &[
+    "/etc/gshadow",
+    "/etc/shadow",
+    "/etc/ssh/ssh_host_ecdsa_key",
+    "/etc/ssh/ssh_host_ed25519_key",
+    "/etc/ssh/ssh_host_rsa_key",
+    "/etc/ssl/private",
+];
+
+/// Directories of home directories.
+const HOMES: &[&str] = &["/home", "/Users"];
+
+/// The home directory of root on Linux.
+const ROOT_HOME: &str = "/root";
+
 /// Paths that the sandbox of the tools protects.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ProtectedDirs<'a> {
@@ -172,7 +188,15 @@ fn tool_sandbox(
     let user_home = std::env::home_dir();
     let ToolPaths { write: more, hide } = ToolPathReader::new(dirs.home, cwd).read(settings)?;
     let secrets = user_home.iter().flat_map(|user_home| secret_places(user_home));
-    let hide: Vec<PathBuf> = secrets.chain(hide).collect();
+    // Programs of another user's home directory stay usable.
+    let programs: Vec<PathBuf> =
+        std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect();
+    let own = [cwd, dirs.home.root()].into_iter().chain(user_home.as_deref());
+    let used: Vec<&Path> = own.chain(programs.iter().map(PathBuf::as_path)).collect();
+    let homes: Vec<&Path> = HOMES.iter().map(Path::new).collect();
+    let others = other_homes(&homes, &used).into_iter();
+    let system = SYSTEM_SECRETS.iter().map(PathBuf::from);
+    let hide: Vec<PathBuf> = secrets.chain(system).chain(others).chain(hide).collect();
     let never = vec![dirs.home.root().to_owned()];
     let read_only = settings.sandbox.value == ToolSandboxLevel::ReadOnly;
     let mut write = if read_only { Vec::new() } else { more };
@@ -220,6 +244,16 @@ fn is_at_or_below(dir: &Path, path: &Path) -> bool {
 /// Returns the paths below a user's home directory that usually contain secrets.
 fn secret_places(user_home: &Path) -> impl Iterator<Item = PathBuf> {
     SECRETS.iter().map(|path| user_home.join(path))
+}
+
+/// Returns the home directories in these places that this user can read, except those that contain one of the paths
+/// `used`. All others are closed already.
+fn other_homes(places: &[&Path], used: &[&Path]) -> Vec<PathBuf> {
+    let homes = places.iter().flat_map(|place| std::fs::read_dir(place).into_iter().flatten().flatten());
+    let homes = homes.map(|entry| entry.path()).chain([PathBuf::from(ROOT_HOME)]);
+    homes
+        .filter(|home| std::fs::read_dir(home).is_ok() && !used.iter().any(|path| is_at_or_below(home, path)))
+        .collect()
 }
 
 #[cfg(test)]
@@ -276,8 +310,25 @@ mod tests {
         let list: Vec<_> = list.take_while(|line| !line.is_empty()).collect();
         let listed: BTreeSet<_> = list.iter().flat_map(|line| line.split('`').skip(1).step_by(2)).collect();
         let places: Vec<_> = SECRETS.iter().map(|place| format!("~/{place}")).collect();
-        let places: BTreeSet<_> = places.iter().map(String::as_str).chain(["results/"]).collect();
+        let system = SYSTEM_SECRETS.iter().copied().chain(["results/"]);
+        let places: BTreeSet<_> = places.iter().map(String::as_str).chain(system).collect();
         assert_eq!(listed, places);
+    }
+
+    #[test]
+    fn readable_homes_of_others_are_hidden() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = dir.path();
+        for name in ["me", "other", "owner/project"] {
+            fs::create_dir_all(place.join(name)).unwrap();
+        }
+        fs::write(place.join("file"), "").unwrap();
+        let root = Path::new(ROOT_HOME);
+        let found = other_homes(
+            &[place, Path::new("/none")],
+            &[&place.join("me"), &place.join("owner/project"), root],
+        );
+        assert_eq!(found, [place.join("other")]);
     }
 
     #[test]

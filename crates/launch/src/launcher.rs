@@ -64,7 +64,7 @@ const BUILD_MARK: &str = concat!("haft-launcher ", env!("CARGO_PKG_VERSION"), " 
 
 /// The maximum size of the small program in bytes; a release build has less than 1 MiB, a debug build ten.
 #[cfg(target_os = "linux")]
-const MAX_SMALL_PROGRAM: u64 = 32 * 1024 * 1024;
+const MAX_SMALL_PROGRAM: usize = 32 * 1024 * 1024;
 
 /// Returns the path of the small program. The file stays open, and the path leads to it even after an update has
 /// replaced it on disk.
@@ -78,10 +78,22 @@ fn small_program() -> Option<PathBuf> {
 /// Opens the small program beside an executable, if it is of the same build as this code.
 #[cfg(target_os = "linux")]
 fn open_small_program(executable: &Path) -> Option<File> {
-    let file = File::open(executable.with_file_name(SMALL_PROGRAM)).ok()?;
-    let mut content = Vec::new();
-    (&file).take(MAX_SMALL_PROGRAM).read_to_end(&mut content).ok()?;
-    memchr::memmem::find(&content, BUILD_MARK.as_bytes()).map(|_| file)
+    let mut file = File::open(executable.with_file_name(SMALL_PROGRAM)).ok()?;
+    // A buffer for the whole file would cost more, in page faults, than reading it.
+    let mut buffer = vec![0; 32 * 1024];
+    let (mut kept, mut total) = (0, 0);
+    while total < MAX_SMALL_PROGRAM {
+        let read = file.read(buffer.get_mut(kept..)?).ok().filter(|read| *read > 0)?;
+        let end = kept + read;
+        if memchr::memmem::find(buffer.get(..end)?, BUILD_MARK.as_bytes()).is_some() {
+            return Some(file);
+        }
+        // The mark may begin in this piece and end in the next one.
+        let start = end.saturating_sub(BUILD_MARK.len());
+        buffer.copy_within(start..end, 0);
+        (kept, total) = (end - start, total + read);
+    }
+    None
 }
 
 /// Returns nothing: an open file cannot be executed by its descriptor on this system.

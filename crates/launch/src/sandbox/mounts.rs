@@ -22,6 +22,9 @@ use crate::sys;
 /// Files in memory that programs share by name.
 pub(super) const SHARED_MEMORY: &str = "/dev/shm";
 
+/// The file that is mounted over hidden files; it has a name only during the preparation.
+const EMPTY_FILE: &str = "/dev/shm/.haft-hidden";
+
 /// Gives this process separate mounts, on which everything is read-only except `write` without `protect`, and without
 /// the paths in `hide`. Must be called only in a process with a single thread, before other restrictions.
 ///
@@ -38,9 +41,9 @@ pub(super) fn separate_mounts(sandbox: &Sandbox) -> io::Result<()> {
     }
     restrict_writing(&sandbox.write)?;
     protect_paths(sandbox)?;
-    hide_paths(sandbox)?;
     mount("tmpfs", SHARED_MEMORY, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, c"mode=1777")
-        .map_err(|error| step_failed("mount", Path::new(SHARED_MEMORY), error))
+        .map_err(|error| step_failed("mount", Path::new(SHARED_MEMORY), error))?;
+    hide_paths(sandbox)
 }
 
 /// Makes the namespaces. A user without privileges also gets a user namespace, in which the ids stay the same.
@@ -130,8 +133,9 @@ fn pin_link(link: &Path) -> rustix::io::Result<()> {
     move_mount(&tree, c"", CWD, link, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
 }
 
-/// Replaces the paths that the program may not read with empty ones.
+/// Replaces the paths that the program may not read with empty, read-only ones.
 fn hide_paths(sandbox: &Sandbox) -> io::Result<()> {
+    std::fs::write(EMPTY_FILE, "")?;
     for path in &sandbox.hide {
         let Ok(data) = path.metadata() else { continue };
         let listed = [&sandbox.read, &sandbox.write, &sandbox.exec].into_iter().flatten();
@@ -140,10 +144,18 @@ fn hide_paths(sandbox: &Sandbox) -> io::Result<()> {
             // A listed path stays visible.
             _ if listed.contains(&path) => {}
             true => hide_directory(path, &listed)?,
-            false => mount_bind("/dev/null", path).map_err(|error| step_failed("hide", path, error))?,
+            false => hide_file(path).map_err(|error| step_failed("hide", path, error))?,
         }
     }
-    Ok(())
+    // The mounts keep the file.
+    std::fs::remove_file(EMPTY_FILE)
+}
+
+/// Replaces a file with an empty one. `/dev/null` would swallow what the program writes.
+fn hide_file(path: &Path) -> rustix::io::Result<()> {
+    mount_bind(EMPTY_FILE, path)?;
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    mount_remount(path, MountFlags::BIND | MountFlags::RDONLY | flags, c"")
 }
 
 /// Replaces a directory with one that contains only the listed paths.

@@ -37,6 +37,7 @@ impl Scene {
             ".profile",
             "state/auth",
             "state/results/1",
+            "project/.env",
         ] {
             std::fs::write(home.join(path), "original\n").unwrap();
         }
@@ -44,7 +45,7 @@ impl Scene {
         let mut sandbox = Sandbox::new(ConfinementLevel::Isolated);
         let project = home.join("project");
         sandbox.read_all = true;
-        let hide = [".ssh", ".netrc", ".config/gh", ".aws", "state", "project/sub/keys"];
+        let hide = [".ssh", ".netrc", ".config/gh", ".aws", "state", "project/sub/keys", "project/.env"];
         sandbox.hide = hide.map(|path| home.join(path)).into();
         sandbox.read = vec![home.join("state/results")];
         sandbox.protect = vec![project.join(".git/hooks"), project.join(".git/config")];
@@ -67,7 +68,7 @@ impl Scene {
     #[track_caller]
     fn check_unchanged(&self, script: &str, ended: &Ended) {
         assert!(!ended.status.success(), "{script}: {ended:?}");
-        for path in ["project/.git/config", ".ssh/id", ".netrc", ".profile", "state/auth"] {
+        for path in ["project/.git/config", "project/.env", ".ssh/id", ".netrc", ".profile", "state/auth"] {
             let text = std::fs::read_to_string(self.home().join(path));
             assert_eq!(text.unwrap(), "original\n", "{script} changed {path}");
         }
@@ -98,6 +99,7 @@ async fn permits_work_in_the_workspace() {
 async fn denies_changes_outside_the_workspace() {
     let Some(scene) = Scene::new() else { return };
     for script in [
+        "echo x >.env",
         "echo x >../.profile",
         "rm ../.netrc",
         "mv ../.profile ../.netrc",
