@@ -19,7 +19,7 @@ use crate::console::note;
 use crate::exit::{Exit, OrExit as _};
 use crate::hooks;
 use crate::resources::PromptResources;
-use crate::tool_sandbox::{ToolPathReader, gap_text, sandbox_gap};
+use crate::tool_sandbox::ToolPathReader;
 
 /// The merged settings of flags, environment and files.
 #[derive(Debug)]
@@ -119,20 +119,11 @@ impl RunSetup {
     /// Prints the notes of [`print_notes`](Self::print_notes) that [`trust_required_event`](Self::trust_required_event)
     /// does not report.
     pub(crate) fn print_other_notes(&self) {
-        self.print_sandbox_gap();
         print_other_notes(&self.home, &self.config, &self.resources, &self.project, Vec::new());
     }
 
-    /// Prints the part of the tools' sandbox that this machine cannot enforce.
-    fn print_sandbox_gap(&self) {
-        let tools = &self.config.tools;
-        let gap = sandbox_gap(tools).map(|gap| gap_text(tools.sandbox.value, &gap));
-        gap.into_iter().for_each(|text| note(&sanitize_line(&format!("haft: {text}"))));
-    }
-
-    /// Prints notes about ignored and invalid settings and files, and about an incomplete sandbox.
+    /// Prints notes about ignored and invalid settings and files.
     pub(crate) fn print_notes(&self) {
-        self.print_sandbox_gap();
         print_notes(&self.home, &self.config, &self.resources, &self.project, self.distrust_reported);
     }
 }

@@ -27,7 +27,7 @@ pub(crate) use bubblewrap::{Bubblewrap, WrappedLaunch};
 pub(crate) use confinement::{Confinement, confine_process};
 #[cfg(target_os = "macos")]
 pub(crate) use seatbelt::command_line as seatbelt_command_line;
-pub use support::{SandboxBasis, SandboxSupport, detect_support};
+pub use support::{SandboxBasis, SandboxSupport, detect_level, detect_support};
 #[cfg(target_os = "linux")]
 pub(crate) use support::{find_bubblewrap as found_bubblewrap, landlock_abi};
 #[cfg(target_os = "linux")]

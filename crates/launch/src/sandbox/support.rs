@@ -32,13 +32,21 @@ pub fn detect_support() -> SandboxSupport {
     }
 }
 
-pub(super) fn check(level: ConfinementLevel) -> Result<(), SandboxError> {
-    let basis = match level {
+/// Detects one level, once per process: its basis, or the reason why it is not available. The first call for
+/// [`ConfinementLevel::Isolated`] blocks for about two milliseconds, for [`ConfinementLevel::Strict`] for ten.
+///
+/// # Errors
+/// The reason, as readable text.
+pub fn detect_level(level: ConfinementLevel) -> Result<SandboxBasis, String> {
+    match level {
         ConfinementLevel::Standard => system::detect_standard(),
         ConfinementLevel::Isolated => system::detect_isolated(),
         ConfinementLevel::Strict => system::detect_strict(),
-    };
-    basis.map(drop).map_err(|reason| SandboxError::Unavailable { level, reason })
+    }
+}
+
+pub(super) fn check(level: ConfinementLevel) -> Result<(), SandboxError> {
+    detect_level(level).map(drop).map_err(|reason| SandboxError::Unavailable { level, reason })
 }
 
 #[cfg(target_os = "linux")]

@@ -120,7 +120,7 @@ impl HostEnvironment {
             Err(error) if error.kind() == io::ErrorKind::Unsupported => None,
             Err(error) => return Err(error),
         };
-        let sandbox = SandboxOfTools { sandbox, gap: ToolSandbox::find_gap(), protected: OnceLock::new() };
+        let sandbox = SandboxOfTools { sandbox, gap: OnceLock::new(), protected: OnceLock::new() };
         (self.sandbox, self.boundaries) = (Some(Arc::new(CommandSandbox::Tools(sandbox))), boundaries);
         self.disk = Arc::new(self.disk.new_for_same_dir());
         Ok(self)
@@ -231,7 +231,7 @@ impl HostEnvironment {
         let Some(sandbox) = &self.sandbox else { return Ok(None) };
         let temp = self.command_dir()?.path();
         Ok(match sandbox.as_ref() {
-            CommandSandbox::Tools(SandboxOfTools { gap: Some(ToolSandboxGap::NoSandbox(_)), .. }) => None,
+            CommandSandbox::Tools(tools) if tools.needs_approval().is_some() => None,
             CommandSandbox::Tools(tools) => {
                 Some(tools.sandbox.for_command(temp, tools.protected_paths(&self.cwd)))
             }
@@ -239,13 +239,19 @@ impl HostEnvironment {
         })
     }
 
-    /// Searches for the protected paths before the first command, because that can take milliseconds.
+    /// Reports the gap of the sandbox and searches for the protected paths, before the first command.
     async fn find_protected_paths(&self) -> Result<(), EnvironmentError> {
         match self.sandbox.clone() {
             Some(sandbox) if sandbox.as_tools().is_some_and(|tools| tools.protected.get().is_none()) => {
-                let cwd = self.cwd.clone();
+                let (cwd, notices) = (self.cwd.clone(), self.notices.clone());
                 run_blocking(move || {
-                    sandbox.as_tools().map(|tools| tools.protected_paths(&cwd));
+                    let Some(tools) = sandbox.as_tools() else { return Ok(()) };
+                    if let (Some(gap), Some(notices)) =
+                        (tools.gap.get_or_init(ToolSandbox::find_gap), notices)
+                    {
+                        (notices.0)(&format!("the sandbox {gap}"));
+                    }
+                    tools.protected_paths(&cwd);
                     Ok(())
                 })
                 .await
@@ -327,7 +333,8 @@ impl CommandSandbox {
 #[derive(Debug)]
 struct SandboxOfTools {
     sandbox: ToolSandbox,
-    gap: Option<ToolSandboxGap>,
+    /// The gap, which is detected before the first command: that takes as long as a command.
+    gap: OnceLock<Option<ToolSandboxGap>>,
     /// The protected paths, which are searched for once.
     protected: OnceLock<ProtectedPaths>,
 }
@@ -343,7 +350,7 @@ impl SandboxOfTools {
     /// Returns the reason why each command needs an approval. A sandbox that protects less than it should still runs
     /// commands, because a question before each one would soon be answered without reading it.
     fn needs_approval(&self) -> Option<String> {
-        match &self.gap {
+        match self.gap.get_or_init(ToolSandbox::find_gap) {
             Some(ToolSandboxGap::NoSandbox(missing)) => Some(missing.clone()),
             Some(ToolSandboxGap::ProtectedPaths(_)) | None => None,
         }

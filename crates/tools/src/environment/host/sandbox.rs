@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use haft_launch::Sandbox;
-use haft_launch::sandbox::{ConfinementLevel, NetworkAccess, SandboxSupport, detect_support};
+use haft_launch::sandbox::{ConfinementLevel, NetworkAccess, SandboxBasis, detect_level};
 
 use super::FileAccessRules;
 use super::atomic::PathBoundary;
@@ -38,22 +38,29 @@ pub struct ToolSandbox {
 }
 
 /// A part of a [`ToolSandbox`] that this machine cannot enforce.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ToolSandboxGap {
     /// Commands cannot run in a sandbox, so each needs an approval; the reason.
+    #[error("is not available, so each command asks you: {0}")]
     NoSandbox(String),
     /// Commands can change protected paths and the permissions of files outside; the reason.
+    #[error(
+        "is incomplete: commands can change .git/hooks and the like, and the permissions of files, because {0}"
+    )]
     ProtectedPaths(String),
 }
 
 impl ToolSandbox {
     /// Returns the part that this machine cannot enforce. The first call of the process blocks for a few milliseconds.
     pub fn find_gap() -> Option<ToolSandboxGap> {
-        Self::gap_of(detect_support())
+        Self::gap_of(detect_level(ConfinementLevel::Standard), detect_level(ConfinementLevel::Isolated))
     }
 
-    fn gap_of(support: SandboxSupport) -> Option<ToolSandboxGap> {
-        match (support.standard, support.isolated) {
+    fn gap_of(
+        standard: Result<SandboxBasis, String>,
+        isolated: Result<SandboxBasis, String>,
+    ) -> Option<ToolSandboxGap> {
+        match (standard, isolated) {
             (_, Ok(_)) => None,
             (Ok(_), Err(_)) if cfg!(target_os = "macos") => None,
             (Ok(_), Err(reason)) => Some(ToolSandboxGap::ProtectedPaths(reason)),
@@ -88,7 +95,7 @@ impl ToolSandbox {
 
     /// Returns the sandbox of a command with this private temporary directory.
     pub(super) fn for_command(&self, temp: &Path, protected: &ProtectedPaths) -> Sandbox {
-        let level = match detect_support().isolated {
+        let level = match detect_level(ConfinementLevel::Isolated) {
             Ok(_) => ConfinementLevel::Isolated,
             Err(_) => ConfinementLevel::Standard,
         };
@@ -120,7 +127,7 @@ impl ToolSandbox {
 
 /// Returns the sandbox of a command that may use only the listed paths and this private temporary directory.
 pub(super) fn for_listed_paths(rules: &FileAccessRules, temp: &Path) -> Sandbox {
-    let isolated = detect_support().isolated.is_ok();
+    let isolated = detect_level(ConfinementLevel::Isolated).is_ok();
     let level = if isolated { ConfinementLevel::Isolated } else { ConfinementLevel::Standard };
     let mut sandbox = Sandbox::new(level);
     let listed = |paths: &Option<Vec<PathBuf>>| paths.clone().unwrap_or_default();

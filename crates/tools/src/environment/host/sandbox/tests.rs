@@ -119,9 +119,7 @@ fn without_boundaries_changes_need_an_approval() {
 fn gap_is_the_missing_part_of_the_machine() {
     let has = || Ok(SandboxBasis { means: String::new(), gaps: Vec::new() });
     let lacks = || Err("namespaces are missing".to_owned());
-    let gap = |standard, isolated| {
-        ToolSandbox::gap_of(SandboxSupport { standard, isolated, strict: Err(String::new()) })
-    };
+    let gap = |standard, isolated| ToolSandbox::gap_of(standard, isolated);
     assert_eq!(gap(has(), has()), None);
     assert_eq!(gap(lacks(), lacks()), Some(ToolSandboxGap::NoSandbox("namespaces are missing".to_owned())));
     if cfg!(target_os = "linux") {
@@ -130,11 +128,17 @@ fn gap_is_the_missing_part_of_the_machine() {
     }
 }
 
+/// Returns an environment on a machine with this gap.
+fn environment_with_gap(sandbox: ToolSandbox, gap: Option<ToolSandboxGap>) -> HostEnvironment {
+    let mut environment = HostEnvironment::new("/").with_sandbox(sandbox.clone()).unwrap();
+    let tools = SandboxOfTools { sandbox, gap: gap.into(), protected: std::sync::OnceLock::new() };
+    environment.sandbox = Some(Arc::new(CommandSandbox::Tools(tools)));
+    environment
+}
+
 /// Returns the reason for which a command needs an approval on a machine with this gap.
 async fn approval_reason(sandbox: ToolSandbox, gap: Option<ToolSandboxGap>) -> Option<String> {
-    let mut environment = HostEnvironment::new("/").with_sandbox(sandbox.clone()).unwrap();
-    let tools = SandboxOfTools { sandbox, gap, protected: std::sync::OnceLock::new() };
-    environment.sandbox = Some(Arc::new(CommandSandbox::Tools(tools)));
+    let environment = environment_with_gap(sandbox, gap);
     let asked = approval_request(&environment, CallSubject::Command { outside: None }).await;
     assert_eq!(asked.is_some(), environment.needs_approval_to_run().is_some());
     Some(asked?.reason)
@@ -150,5 +154,25 @@ async fn command_needs_an_approval_only_without_a_sandbox() {
     assert_eq!(
         approval_reason(scene.sandbox_with(&[]), none).await.as_deref(),
         Some("run without a sandbox, because Landlock is missing")
+    );
+}
+
+#[tokio::test]
+async fn gap_is_reported_once_before_the_first_command() {
+    let scene = Scene::new();
+    let said = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let gap = ToolSandboxGap::ProtectedPaths("namespaces are missing".to_owned());
+    let sink = Arc::clone(&said);
+    let environment = environment_with_gap(scene.sandbox_with(&["work"]), Some(gap))
+        .with_notices(move |text| sink.lock().unwrap().push(text.to_owned()));
+    for _ in 0..2 {
+        environment.find_protected_paths().await.unwrap();
+    }
+    assert_eq!(
+        *said.lock().unwrap(),
+        [
+            "the sandbox is incomplete: commands can change .git/hooks and the like, and the permissions of files, \
+          because namespaces are missing"
+        ]
     );
 }
