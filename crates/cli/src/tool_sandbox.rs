@@ -150,7 +150,7 @@ pub(crate) fn sandbox_gap(settings: &ToolSettings) -> Option<ToolSandboxGap> {
 
 /// Describes a gap and its effect for a person.
 pub(crate) fn gap_text(level: ToolSandboxLevel, gap: &ToolSandboxGap) -> String {
-    format!("sandbox {} {gap}", level.name())
+    format!("sandbox {} is incomplete: {gap}", level.name())
 }
 
 /// Returns the sandbox for people: the level, and the network if it is open.

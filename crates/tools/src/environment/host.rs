@@ -249,7 +249,7 @@ impl HostEnvironment {
                     if let (Some(gap), Some(notices)) =
                         (tools.gap.get_or_init(ToolSandbox::find_gap), notices)
                     {
-                        (notices.0)(&format!("the sandbox {gap}"));
+                        (notices.0)(&format!("the sandbox is incomplete: {gap}"));
                     }
                     tools.protected_paths(&cwd);
                     Ok(())

@@ -41,7 +41,7 @@ pub struct ToolSandbox {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ToolSandboxGap {
     /// Commands cannot run in a sandbox, so each needs an approval; the reason.
-    #[error("is not available, so each command asks you: {0}")]
+    #[error("commands cannot run in a sandbox, so each asks you: {0}")]
     NoSandbox(String),
     /// Commands can change protected paths and the permissions of files outside; the reason.
     #[error(
