@@ -44,9 +44,7 @@ pub enum ToolSandboxGap {
     #[error("commands cannot run in a sandbox, so each asks you: {0}")]
     NoSandbox(String),
     /// Commands can change protected paths and the permissions of files outside; the reason.
-    #[error(
-        "is incomplete: commands can change .git/hooks and the like, and the permissions of files, because {0}"
-    )]
+    #[error("commands can change .git/hooks and the like, and the permissions of files, because {0}")]
     ProtectedPaths(String),
 }
 
