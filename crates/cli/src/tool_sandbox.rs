@@ -179,9 +179,13 @@ fn tool_sandbox(
     let own = [cwd, dirs.home.root()].into_iter().chain(user_home.as_deref());
     let used: Vec<&Path> = own.chain(programs.iter().map(PathBuf::as_path)).collect();
     let homes: Vec<&Path> = HOMES.iter().map(Path::new).collect();
-    let others = other_homes(&homes, &used).into_iter();
+    let (others, visible) = other_homes(&homes, &used);
+    let secrets = secrets.chain(visible.iter().flat_map(|home| secret_places(home)));
     let system = SYSTEM_SECRETS.iter().map(PathBuf::from);
     let hide: Vec<PathBuf> = secrets.chain(system).chain(others).chain(hide).collect();
+    // haft's own programs, and links to hidden paths, which a command could replace.
+    let links = hide.iter().filter(|path| path.is_symlink()).cloned();
+    let protect = dirs.unpinned_code.iter().cloned().chain(own_programs()).chain(links).collect();
     let never = vec![dirs.home.root().to_owned()];
     let read_only = settings.sandbox.value == ToolSandboxLevel::ReadOnly;
     let mut write = if read_only { Vec::new() } else { more };
@@ -194,7 +198,7 @@ fn tool_sandbox(
     }
     Ok(Some(ToolSandbox {
         write,
-        protect: dirs.unpinned_code.to_vec(),
+        protect,
         hide,
         never,
         read: vec![dirs.home.results_dir()],
@@ -231,14 +235,19 @@ fn secret_places(user_home: &Path) -> impl Iterator<Item = PathBuf> {
     SECRETS.iter().map(|path| user_home.join(path))
 }
 
-/// Returns the home directories in these places that this user can read, except those that contain one of the paths
-/// `used`. All others are closed already.
-fn other_homes(places: &[&Path], used: &[&Path]) -> Vec<PathBuf> {
+/// Returns the files of haft's program and of its launcher.
+fn own_programs() -> impl Iterator<Item = PathBuf> {
+    let program = std::env::current_exe().ok();
+    program.into_iter().flat_map(|program| [program.with_file_name("haft-launcher"), program])
+}
+
+/// Returns the home directories in these places that this user can enter: first those to hide, then those that contain
+/// one of the paths `used`. All others are closed already.
+fn other_homes(places: &[&Path], used: &[&Path]) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let homes = places.iter().flat_map(|place| std::fs::read_dir(place).into_iter().flatten().flatten());
     let homes = homes.map(|entry| entry.path()).chain([PathBuf::from(ROOT_HOME)]);
-    homes
-        .filter(|home| std::fs::read_dir(home).is_ok() && !used.iter().any(|path| is_at_or_below(home, path)))
-        .collect()
+    let can_enter = |home: &PathBuf| home.join(".").metadata().is_ok_and(|data| data.is_dir());
+    homes.filter(can_enter).partition(|home| !used.iter().any(|path| is_at_or_below(home, path)))
 }
 
 #[cfg(test)]
@@ -286,11 +295,12 @@ mod tests {
         }
         fs::write(place.join("file"), "").unwrap();
         let root = Path::new(ROOT_HOME);
-        let found = other_homes(
+        let (hidden, visible) = other_homes(
             &[place, Path::new("/none")],
             &[&place.join("me"), &place.join("owner/project"), root],
         );
-        assert_eq!(found, [place.join("other")]);
+        assert_eq!(hidden, [place.join("other")]);
+        assert!(visible.contains(&place.join("owner")), "{visible:?}");
     }
 
     #[test]

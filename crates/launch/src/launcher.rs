@@ -9,6 +9,8 @@ use std::io::Read as _;
 #[cfg(target_os = "linux")]
 use std::os::fd::AsRawFd as _;
 #[cfg(target_os = "linux")]
+use std::os::unix::fs::PermissionsExt as _;
+#[cfg(target_os = "linux")]
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -78,7 +80,10 @@ fn small_program() -> Option<PathBuf> {
 /// Opens the small program beside an executable, if it is of the same build as this code.
 #[cfg(target_os = "linux")]
 fn open_small_program(executable: &Path) -> Option<File> {
-    let mut file = File::open(executable.with_file_name(SMALL_PROGRAM)).ok()?;
+    let path = executable.with_file_name(SMALL_PROGRAM);
+    // Opening anything else could block.
+    path.metadata().ok().filter(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)?;
+    let mut file = File::open(path).ok()?;
     // A buffer for the whole file would cost more, in page faults, than reading it.
     let mut buffer = vec![0; 32 * 1024];
     let (mut kept, mut total) = (0, 0);
@@ -138,5 +143,8 @@ mod tests {
         other[at + BUILD_MARK.len() - 1] ^= 1;
         std::fs::write(&small, other).unwrap();
         assert!(open_small_program(&haft).is_none());
+        std::fs::copy(haft_test_support::launcher_path(), &small).unwrap();
+        std::fs::set_permissions(&small, std::fs::Permissions::from_mode(0o644)).unwrap();
+        assert!(open_small_program(&haft).is_none(), "it cannot be executed");
     }
 }

@@ -11,6 +11,9 @@ use crate::path;
 /// The flag that permits all calls without an approval.
 const FULL: &str = "--sandbox full";
 
+/// The reason for a path that commands could use to leave the sandbox later.
+const PROTECTED: &str = "write to a protected path, which makes code run later";
+
 /// The flag that permits changes in the working directory.
 const WORKSPACE: &str = "--sandbox workspace";
 
@@ -78,13 +81,15 @@ async fn write_denial(
     } else if is_protected_by_name(environment, sandbox, real).await
         || is_below(environment, real, &sandbox.protect).await
     {
-        ("write to a protected path, which makes code run later", FULL)
+        (PROTECTED, FULL)
     } else if !is_below(environment, real, &cwd).await {
         ("write outside of the workspace", tools_write)
     } else if is_home {
         ("write in a working directory that contains the home directory", tools_write)
-    } else {
+    } else if sandbox.read_only {
         ("write in the working directory at the sandbox level read-only", WORKSPACE)
+    } else {
+        (PROTECTED, FULL)
     }
 }
 

@@ -136,7 +136,8 @@ fn pin_link(link: &Path) -> rustix::io::Result<()> {
 /// Replaces the paths that the program may not read with empty, read-only ones.
 fn hide_paths(sandbox: &Sandbox) -> io::Result<()> {
     std::fs::write(EMPTY_FILE, "")?;
-    for path in &sandbox.hide {
+    // A second mount on the same path would be on the empty file itself.
+    for path in sandbox.hide.iter().collect::<BTreeSet<_>>() {
         let Ok(data) = path.metadata() else { continue };
         let listed = [&sandbox.read, &sandbox.write, &sandbox.exec].into_iter().flatten();
         let listed: Vec<&PathBuf> = listed.filter(|listed| listed.starts_with(path)).collect();

@@ -10,8 +10,8 @@ const LINES: usize = 50;
 /// Messages about a read-only file system. Inside the sandbox, all files outside of the workspace are on one.
 const READ_ONLY: &[&str] = &["Read-only file system", "EROFS"];
 
-/// The parts of git's message about its protected settings, which it cannot replace.
-const PROTECTED_SETTINGS: [&str; 2] = ["could not write config file", "Device or resource busy"];
+/// The message about a protected path, which a command cannot replace or remove.
+const BUSY: &str = "Device or resource busy";
 
 /// The terminal, which commands never have, not even outside of the sandbox.
 const TERMINAL: &str = "/dev/tty";
@@ -38,12 +38,11 @@ pub(super) async fn blocked_note(environment: &dyn Environment, output: &str) ->
     let sandbox = environment.sandbox()?;
     let lines = || output.lines().rev().take(LINES);
     let mentions = |texts: &[&str]| lines().any(|line| texts.iter().any(|text| line.contains(text)));
-    let is_busy = |line: &str| PROTECTED_SETTINGS.iter().all(|part| line.contains(part));
     let what = if mentions(READ_ONLY) && sandbox.read_only {
         "write, which the sandbox level read-only permits only in $TMPDIR".to_owned()
     } else if mentions(READ_ONLY) {
         "write outside of the workspace, or to a protected path".to_owned()
-    } else if lines().any(is_busy) {
+    } else if mentions(&[BUSY]) {
         "write to a protected path".to_owned()
     } else if !sandbox.network && mentions(UNREACHABLE) {
         "use of the network".to_owned()

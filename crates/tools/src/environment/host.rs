@@ -246,12 +246,12 @@ impl HostEnvironment {
                 let (cwd, notices) = (self.cwd.clone(), self.notices.clone());
                 run_blocking(move || {
                     let Some(tools) = sandbox.as_tools() else { return Ok(()) };
-                    if let (Some(gap), Some(notices)) =
-                        (tools.gap.get_or_init(ToolSandbox::find_gap), notices)
-                    {
-                        (notices.0)(&format!("the sandbox is incomplete: {gap}"));
+                    let gap = tools.gap.get_or_init(ToolSandbox::find_gap);
+                    let gap = gap.as_ref().map(|gap| format!("the sandbox is incomplete: {gap}"));
+                    let partial = tools.protected_paths(&cwd).is_partial().then(|| PARTIAL.to_owned());
+                    for text in gap.into_iter().chain(partial) {
+                        notices.iter().for_each(|notices| (notices.0)(&text));
                     }
-                    tools.protected_paths(&cwd);
                     Ok(())
                 })
                 .await
@@ -300,6 +300,10 @@ impl HostEnvironment {
         }
     }
 }
+
+/// The notice about a workspace with more git directories than are protected.
+const PARTIAL: &str =
+    "the workspace has many git directories; commands can change the hooks and settings of some of them";
 
 /// The receiver of notices for a person.
 #[derive(Clone)]

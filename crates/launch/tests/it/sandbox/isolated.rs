@@ -45,7 +45,8 @@ impl Scene {
         let mut sandbox = Sandbox::new(ConfinementLevel::Isolated);
         let project = home.join("project");
         sandbox.read_all = true;
-        let hide = [".ssh", ".netrc", ".config/gh", ".aws", "state", "project/sub/keys", "project/.env"];
+        let hide =
+            [".ssh", ".netrc", ".config/gh", ".aws", "state", "project/sub/keys", "project/.env", ".netrc"];
         sandbox.hide = hide.map(|path| home.join(path)).into();
         sandbox.read = vec![home.join("state/results")];
         sandbox.protect = vec![project.join(".git/hooks"), project.join(".git/config")];

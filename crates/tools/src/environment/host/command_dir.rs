@@ -19,7 +19,9 @@ exit 1
 /// A directory that exists as long as the value. One that a crash left is removed after a week.
 #[derive(Debug)]
 pub(super) struct CommandDir {
-    temp: TempDir,
+    _whole: TempDir,
+    /// The part that commands may change. The editor is beside it: an approved command runs it without a sandbox.
+    temp: PathBuf,
     editor: PathBuf,
 }
 
@@ -28,17 +30,19 @@ impl CommandDir {
     pub(super) fn create() -> io::Result<Self> {
         let base = private::private_temp_dir("commands");
         private::create_private_dir(&base)?;
-        let temp = tempfile::Builder::new().prefix("haft-run-").tempdir_in(base.canonicalize()?)?;
+        let whole = tempfile::Builder::new().prefix("haft-run-").tempdir_in(base.canonicalize()?)?;
         clear_results(&base, SystemTime::now());
-        let editor = temp.path().join(".editor");
+        let temp = whole.path().join("tmp");
+        std::fs::create_dir(&temp)?;
+        let editor = whole.path().join("editor");
         std::fs::write(&editor, EDITOR)?;
         #[cfg(unix)]
         std::fs::set_permissions(&editor, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;
-        Ok(Self { temp, editor })
+        Ok(Self { _whole: whole, temp, editor })
     }
 
     pub(super) fn path(&self) -> &Path {
-        self.temp.path()
+        &self.temp
     }
 
     /// Returns the path of a program that fails and says why.

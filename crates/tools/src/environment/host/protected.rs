@@ -31,19 +31,22 @@ const LINKS: usize = 40;
 /// The largest file of git that is read.
 const LONGEST: u64 = 64 * 1024;
 
-/// True if a path below a writable directory has a protected name: as a part, or below a directory `.git`. A file
-/// `.git` is protected, too, because it names a git directory.
+/// True if a path below a writable directory has a protected name: as a part, or in a git directory, whatever its name
+/// is. A file `.git` is protected, too, because it names a git directory.
 pub(crate) fn has_protected_name(root: &Path, path: &Path) -> bool {
     let Ok(below) = path.strip_prefix(root) else { return false };
     let is_any = |name: &OsStr, names: &[&str]| names.iter().any(|other| name.eq_ignore_ascii_case(other));
     let mut in_git = root.file_name().is_some_and(|name| is_any(name, &[".git"]));
+    let mut dir = root.to_owned();
     let mut parts = below.components().map(Component::as_os_str).peekable();
     while let Some(part) = parts.next() {
         let is_git = is_any(part, &[".git"]);
-        if is_any(part, NAMES) || (in_git && is_any(part, GIT_NAMES)) || (is_git && parts.peek().is_none()) {
+        let is_git_name = is_any(part, GIT_NAMES) && (in_git || is_git_dir(&dir) || is_worktree_dir(&dir));
+        if is_any(part, NAMES) || is_git_name || (is_git && parts.peek().is_none()) {
             return true;
         }
         in_git |= is_git;
+        dir.push(part);
     }
     false
 }
@@ -68,7 +71,13 @@ fn git_names(git_dir: &Path) -> impl Iterator<Item = PathBuf> {
 
 /// True if git uses the directory as a git directory, or would after one entry is restored.
 fn is_git_dir(dir: &Path) -> bool {
-    dir.join("HEAD").is_file() || (dir.join("objects").is_dir() && dir.join("refs").is_dir())
+    let entries = [dir.join("HEAD").is_file(), dir.join("objects").is_dir(), dir.join("refs").is_dir()];
+    entries.into_iter().filter(|exists| *exists).count() >= 2
+}
+
+/// True if the directory is that of a linked worktree.
+fn is_worktree_dir(dir: &Path) -> bool {
+    dir.join("commondir").is_file() && dir.join("gitdir").is_file()
 }
 
 /// The protected paths of a session.
@@ -78,6 +87,7 @@ pub(super) struct ProtectedPaths {
     paths: Vec<PathBuf>,
     /// Protected names that do not exist, so that a command can create them.
     missing: Mutex<Vec<MissingName>>,
+    is_partial: bool,
 }
 
 /// A protected name that does not exist.
@@ -110,10 +120,9 @@ impl ProtectedPaths {
             search.add_git_entry(&root.join(".git"));
             if is_git_dir(root) {
                 search.add_git_dir(root.to_owned());
-            } else {
-                let names = NAMES.iter().chain(&[".git"]).map(|name| root.join(name));
-                missing.extend(names.map(|path| MissingName { path, is_removed: false }));
             }
+            let names = NAMES.iter().chain(&[".git"]).map(|name| root.join(name));
+            missing.extend(names.map(|path| MissingName { path, is_removed: false }));
         }
         if is_inside {
             search.search_below(cwd);
@@ -127,15 +136,24 @@ impl ProtectedPaths {
             }
             paths.extend(git_names(path));
             if is_writable && !is_worktree {
-                missing.push(MissingName { path: path.join("commondir"), is_removed: true });
+                let name = |path: PathBuf| MissingName { is_removed: path.ends_with("commondir"), path };
+                missing.extend(git_names(path).map(name));
             }
         }
+        // A command can create the target of a link that leads nowhere.
+        let targets = paths.iter().filter_map(|path| dangling_target(path));
+        missing.extend(targets.map(|path| MissingName { path, is_removed: false }));
         missing.retain(|name| is_missing(&name.path));
         missing.sort_by(|one, other| one.path.cmp(&other.path));
         missing.dedup_by(|one, other| one.path == other.path);
         paths.sort();
         paths.dedup();
-        Self { paths, missing: Mutex::new(missing) }
+        Self { paths, missing: Mutex::new(missing), is_partial: search.is_full() }
+    }
+
+    /// True if the limit of git directories was reached, so that some may not be protected.
+    pub(super) fn is_partial(&self) -> bool {
+        self.is_partial
     }
 
     /// Returns the protected paths that exist now below `roots`, resolved. If links lead to a path, they are protected,
@@ -170,8 +188,8 @@ impl ProtectedPaths {
             if is_missing(path) {
                 return true;
             }
-            // git cannot use a directory with this name.
-            let is_gone = *is_removed && fs::remove_file(path).is_ok();
+            // git cannot use a directory with this name. A link above it could lead to a file of somebody else.
+            let is_gone = *is_removed && has_no_link_above(path) && fs::remove_file(path).is_ok();
             let list = if is_gone { &mut appeared.removed } else { &mut appeared.created };
             list.push(path.clone());
             is_gone
@@ -182,6 +200,17 @@ impl ProtectedPaths {
 
 fn is_missing(path: &Path) -> bool {
     path.symlink_metadata().is_err_and(|error| is_not_found(&error))
+}
+
+fn has_no_link_above(path: &Path) -> bool {
+    path.parent().is_some_and(|dir| dir.canonicalize().is_ok_and(|real| real == dir))
+}
+
+/// Returns the target of a link that leads to a missing path.
+fn dangling_target(path: &Path) -> Option<PathBuf> {
+    let target = fs::read_link(path).ok()?;
+    (!path.exists()).then_some(())?;
+    Some(path.parent()?.canonicalize().ok()?.join(target))
 }
 
 fn is_not_found(error: &io::Error) -> bool {
@@ -281,10 +310,10 @@ impl RepositorySearch {
             return;
         }
         let (worktrees, modules) = (path.join("worktrees"), path.join("modules"));
-        let is_worktree = path.join("commondir").is_file() && path.join("gitdir").is_file();
+        let is_worktree = is_worktree_dir(&path);
         self.git_dirs.push(GitDir { path, is_worktree });
         for worktree in directories_in(&worktrees) {
-            if !self.is_full() {
+            if !self.is_full() && is_worktree_dir(&worktree) {
                 self.git_dirs.push(GitDir { path: worktree, is_worktree: true });
             }
         }
@@ -294,7 +323,7 @@ impl RepositorySearch {
     /// Adds the git directories of submodules. The name of a submodule can have several parts.
     fn add_modules(&mut self, dir: &Path, depth: usize) {
         for module in directories_in(dir) {
-            if is_git_dir(&module) {
+            if module.join("HEAD").is_file() {
                 self.add_git_dir(module);
             } else if depth > 0 && !self.is_full() {
                 self.add_modules(&module, depth - 1);

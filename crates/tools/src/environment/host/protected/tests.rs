@@ -181,3 +181,39 @@ fn recognizes_protected_names_at_any_depth() {
     check("/v/.pi/w", "/v/.pi/w/src", false);
     check("/w", "/v/.haft", false);
 }
+
+#[test]
+fn names_of_git_are_protected_in_every_git_directory() {
+    let scene = Scene::new(
+        &["work/.bare/objects", "work/.bare/refs", "work/app/config"],
+        &["work/.bare/HEAD", "repo.git/worktrees/w/commondir", "repo.git/worktrees/w/gitdir", "work/HEAD"],
+    );
+    let check = |root: &str, path: &str, expect: bool| {
+        assert_eq!(has_protected_name(&scene.path(root), &scene.path(path)), expect, "{path}");
+    };
+    check("work", "work/.bare/hooks/pre-commit", true);
+    check("repo.git", "repo.git/worktrees/w/commondir", true);
+    check("work", "work/app/config/x", false);
+    check("work", "work/config/x", false);
+}
+
+#[test]
+fn target_of_a_link_that_leads_nowhere_is_reported() {
+    let scene = Scene::new(&["work/.git/objects"], &["work/.git/HEAD"]);
+    symlink("../githooks", scene.path("work/.git/hooks")).unwrap();
+    let found = scene.find();
+    fs::create_dir(scene.path("work/githooks")).unwrap();
+    let created = found.take_appeared().created;
+    assert!(created.iter().any(|path| path.ends_with("../githooks")), "{created:?}");
+}
+
+#[test]
+fn file_below_a_new_link_is_not_removed() {
+    let scene = Scene::new(&["work/.git/objects", "other"], &["work/.git/HEAD"]);
+    let found = scene.find();
+    fs::rename(scene.path("work/.git"), scene.path("work/old")).unwrap();
+    fs::write(scene.path("other/commondir"), "").unwrap();
+    symlink(scene.path("other"), scene.path("work/.git")).unwrap();
+    assert!(found.take_appeared().removed.is_empty());
+    assert!(scene.path("other/commondir").exists());
+}
