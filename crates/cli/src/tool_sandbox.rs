@@ -172,17 +172,8 @@ fn tool_sandbox(
     check_working_directory(dirs.home, cwd, settings)?;
     let user_home = std::env::home_dir();
     let ToolPaths { write: more, hide } = ToolPathReader::new(dirs.home, cwd).read(settings)?;
-    let secrets = user_home.iter().flat_map(|user_home| secret_places(user_home));
-    // Programs of another user's home directory stay usable.
-    let programs: Vec<PathBuf> =
-        std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect();
-    let own = [cwd, dirs.home.root()].into_iter().chain(user_home.as_deref());
-    let used: Vec<&Path> = own.chain(programs.iter().map(PathBuf::as_path)).collect();
-    let homes: Vec<&Path> = HOMES.iter().map(Path::new).collect();
-    let (others, visible) = other_homes(&homes, &used);
-    let secrets = secrets.chain(visible.iter().flat_map(|home| secret_places(home)));
-    let system = SYSTEM_SECRETS.iter().map(PathBuf::from);
-    let hide: Vec<PathBuf> = secrets.chain(system).chain(others).chain(hide).collect();
+    let hide: Vec<PathBuf> =
+        places_with_secrets(cwd, dirs.home, user_home.as_deref()).into_iter().chain(hide).collect();
     // haft's own programs, and links to hidden paths, which a command could replace.
     let links = hide.iter().filter(|path| path.is_symlink()).cloned();
     let protect = dirs.unpinned_code.iter().cloned().chain(own_programs()).chain(links).collect();
@@ -235,19 +226,40 @@ fn secret_places(user_home: &Path) -> impl Iterator<Item = PathBuf> {
     SECRETS.iter().map(|path| user_home.join(path))
 }
 
+/// Returns the places with secrets of the user, of the system and of other users.
+fn places_with_secrets(cwd: &Path, home: &Home, user_home: Option<&Path>) -> Vec<PathBuf> {
+    // Programs of another user's home directory stay usable.
+    let programs = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect::<Vec<_>>();
+    let used = [cwd, home.root()].into_iter().chain(programs.iter().map(PathBuf::as_path));
+    let homes: Vec<&Path> = HOMES.iter().map(Path::new).collect();
+    let (hidden, visible) = other_homes(&homes, user_home, used);
+    let homes = user_home.into_iter().chain(visible.iter().map(PathBuf::as_path));
+    let secrets = homes.flat_map(secret_places);
+    secrets.chain(SYSTEM_SECRETS.iter().map(PathBuf::from)).chain(hidden).collect()
+}
+
 /// Returns the files of haft's program and of its launcher.
 fn own_programs() -> impl Iterator<Item = PathBuf> {
     let program = std::env::current_exe().ok();
     program.into_iter().flat_map(|program| [program.with_file_name("haft-launcher"), program])
 }
 
-/// Returns the home directories in these places that this user can enter: first those to hide, then those that contain
-/// one of the paths `used`. All others are closed already.
-fn other_homes(places: &[&Path], used: &[&Path]) -> (Vec<PathBuf>, Vec<PathBuf>) {
+/// Returns the home directories in these places that this user can enter, without those that contain `own`: first those
+/// to hide, then those that contain one of the paths `used`. All others are closed already.
+fn other_homes<'a>(
+    places: &[&Path],
+    own: Option<&Path>,
+    used: impl Iterator<Item = &'a Path>,
+) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let own = own.map(resolve_existing);
+    let used: Vec<PathBuf> = used.map(resolve_existing).collect();
     let homes = places.iter().flat_map(|place| std::fs::read_dir(place).into_iter().flatten().flatten());
     let homes = homes.map(|entry| entry.path()).chain([PathBuf::from(ROOT_HOME)]);
     let can_enter = |home: &PathBuf| home.join(".").metadata().is_ok_and(|data| data.is_dir());
-    homes.filter(can_enter).partition(|home| !used.iter().any(|path| is_at_or_below(home, path)))
+    let homes = homes.filter(can_enter).map(|home| resolve_existing(&home));
+    homes
+        .filter(|home| !own.as_ref().is_some_and(|own| own.starts_with(home)))
+        .partition(|home| !used.iter().any(|path| path.starts_with(home)))
 }
 
 #[cfg(test)]
@@ -289,17 +301,16 @@ mod tests {
     #[test]
     fn readable_homes_of_others_are_hidden() {
         let dir = tempfile::tempdir().unwrap();
-        let place = dir.path();
+        let place = dir.path().canonicalize().unwrap();
         for name in ["me", "other", "owner/project"] {
             fs::create_dir_all(place.join(name)).unwrap();
         }
         fs::write(place.join("file"), "").unwrap();
-        let root = Path::new(ROOT_HOME);
-        let (hidden, visible) = other_homes(
-            &[place, Path::new("/none")],
-            &[&place.join("me"), &place.join("owner/project"), root],
-        );
+        let (me, used) = (place.join("me"), [place.join("owner/project"), PathBuf::from(ROOT_HOME)]);
+        let (hidden, visible) =
+            other_homes(&[&place, Path::new("/none")], Some(&me), used.iter().map(PathBuf::as_path));
         assert_eq!(hidden, [place.join("other")]);
+        assert!(!visible.contains(&me), "{visible:?}");
         assert!(visible.contains(&place.join("owner")), "{visible:?}");
     }
 

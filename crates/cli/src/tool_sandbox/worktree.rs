@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use super::paths::resolve_existing;
+
 /// The largest file with a path that is read.
 const LONGEST: u64 = 4096;
 
@@ -39,11 +41,10 @@ pub(super) fn shared_git_dir(cwd: &Path, limits: RepositoryLimits<'_>) -> Option
 
 /// True if the repository is apart from the worktree, and write access to it gives access to nothing else.
 fn is_allowed(shared: &Path, cwd: &Path, limits: RepositoryLimits<'_>) -> bool {
-    let resolve = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
     !shared.starts_with(cwd)
         && !cwd.starts_with(shared)
-        && !limits.not_above.iter().any(|path| resolve(path).starts_with(shared))
-        && !limits.not_in.iter().any(|path| shared.starts_with(resolve(path)))
+        && !limits.not_above.iter().any(|path| resolve_existing(path).starts_with(shared))
+        && !limits.not_in.iter().any(|path| shared.starts_with(resolve_existing(path)))
 }
 
 /// Reads a path from a file of git, and resolves it.
@@ -70,17 +71,17 @@ mod tests {
     impl Scene {
         fn new() -> Self {
             let scene = Self { dir: tempfile::tempdir().unwrap() };
-            for dir in ["main/.git/objects", "main/.git/refs", "main/.git/worktrees/work", "work", "haft"] {
+            for dir in ["main/.git/objects", "main/.git/refs", "main/.git/worktrees/tree", "tree", "haft"] {
                 fs::create_dir_all(scene.path(dir)).unwrap();
             }
             scene.write("main/.git/HEAD", "ref: refs/heads/main\n");
-            scene.write("main/.git/worktrees/work/commondir", "../..\n");
+            scene.write("main/.git/worktrees/tree/commondir", "../..\n");
             scene.write(
-                "main/.git/worktrees/work/gitdir",
-                &format!("{}/.git\n", scene.path("work").display()),
+                "main/.git/worktrees/tree/gitdir",
+                &format!("{}/.git\n", scene.path("tree").display()),
             );
-            let own = scene.path("main/.git/worktrees/work");
-            scene.write("work/.git", &format!("gitdir: {}\n", own.display()));
+            let own = scene.path("main/.git/worktrees/tree");
+            scene.write("tree/.git", &format!("gitdir: {}\n", own.display()));
             scene
         }
 
@@ -97,7 +98,7 @@ mod tests {
                 not_above: &[self.path(""), self.path("haft")],
                 not_in: &[self.path("haft"), self.path("hidden")],
             };
-            shared_git_dir(&self.path("work"), limits)
+            shared_git_dir(&self.path("tree"), limits)
         }
     }
 
@@ -110,23 +111,23 @@ mod tests {
     #[test]
     fn ignores_a_directory_of_the_worktree_that_names_another_one() {
         let scene = Scene::new();
-        fs::create_dir(scene.path("work/fake")).unwrap();
-        scene.write("work/.git", "gitdir: fake");
-        scene.write("work/fake/gitdir", "../.git");
-        for named in [scene.path(""), scene.path("main/.git"), "/".into(), scene.path("work/fake")] {
-            scene.write("work/fake/commondir", &named.display().to_string());
+        fs::create_dir(scene.path("tree/fake")).unwrap();
+        scene.write("tree/.git", "gitdir: fake");
+        scene.write("tree/fake/gitdir", "../.git");
+        for named in [scene.path(""), scene.path("main/.git"), "/".into(), scene.path("tree/fake")] {
+            scene.write("tree/fake/commondir", &named.display().to_string());
             assert_eq!(scene.shared_dir(), None, "{}", named.display());
         }
         // A complete repository inside of the worktree is writable in any case.
-        fs::rename(scene.path("main"), scene.path("work/main")).unwrap();
-        scene.write("work/.git", "gitdir: main/.git/worktrees/work");
+        fs::rename(scene.path("main"), scene.path("tree/main")).unwrap();
+        scene.write("tree/.git", "gitdir: main/.git/worktrees/tree");
         assert_eq!(scene.shared_dir(), None);
     }
 
     #[test]
     fn ignores_a_repository_that_does_not_list_the_worktree() {
         let scene = Scene::new();
-        scene.write("main/.git/worktrees/work/gitdir", "../../../.git\n");
+        scene.write("main/.git/worktrees/tree/gitdir", "../../../.git\n");
         assert_eq!(scene.shared_dir(), None);
     }
 
@@ -148,7 +149,7 @@ mod tests {
             for entry in ["HEAD", "objects", "refs", "worktrees"] {
                 fs::rename(scene.path("main/.git").join(entry), moved.join(entry)).unwrap();
             }
-            scene.write("work/.git", &format!("gitdir: {}", moved.join("worktrees/work").display()));
+            scene.write("tree/.git", &format!("gitdir: {}", moved.join("worktrees/tree").display()));
             assert_eq!(scene.shared_dir(), None, "{limit}");
         }
     }

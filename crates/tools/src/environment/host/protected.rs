@@ -107,8 +107,9 @@ pub(super) struct AppearedNames {
 
 impl ProtectedPaths {
     /// Finds the protected paths below the writable directories `roots`: the paths `more`, the names at the top of these
-    /// directories and of `cwd`, and the repositories below `cwd`. All paths except `more` are resolved. Creates names in git directories that do not exist but have no effect
-    /// when they are empty, because only an existing path can be protected. Blocks.
+    /// directories and of `cwd`, and the repositories below `cwd`. All paths except `more` are resolved. Creates names in
+    /// git directories that do not exist but have no effect when they are empty, because only an existing path can be
+    /// protected. Blocks.
     pub(super) fn find(roots: &[PathBuf], cwd: &Path, more: &[PathBuf]) -> Self {
         let mut search = RepositorySearch::default();
         let mut paths = more.to_vec();
