@@ -172,11 +172,13 @@ fn tool_sandbox(
     check_working_directory(dirs.home, cwd, settings)?;
     let user_home = std::env::home_dir();
     let ToolPaths { write: more, hide } = ToolPathReader::new(dirs.home, cwd).read(settings)?;
-    let hide: Vec<PathBuf> =
+    let mut hide: Vec<PathBuf> =
         places_with_secrets(cwd, dirs.home, user_home.as_deref()).into_iter().chain(hide).collect();
+    let HiddenThroughLinks { paths: links, targets } = hidden_through_links(&hide);
     // haft's own programs, and links to hidden paths, which a command could replace.
-    let links = hide.iter().filter(|path| path.is_symlink()).cloned();
     let protect = dirs.unpinned_code.iter().cloned().chain(own_programs()).chain(links).collect();
+    // A link that leads elsewhere later must not make its present target readable.
+    hide.extend(targets);
     let never = vec![dirs.home.root().to_owned()];
     let read_only = settings.sandbox.value == ToolSandboxLevel::ReadOnly;
     let mut write = if read_only { Vec::new() } else { more };
@@ -196,6 +198,30 @@ fn tool_sandbox(
         network: settings.network.value,
         read_only,
     }))
+}
+
+/// The hidden paths with a link in them.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct HiddenThroughLinks {
+    paths: Vec<PathBuf>,
+    /// The places to which they lead now.
+    targets: Vec<PathBuf>,
+}
+
+fn hidden_through_links(hide: &[PathBuf]) -> HiddenThroughLinks {
+    let mut found = HiddenThroughLinks::default();
+    for path in hide.iter().filter(|path| path.symlink_metadata().is_ok()) {
+        match path.canonicalize() {
+            Ok(real) if real == *path => {}
+            Ok(real) => {
+                found.paths.push(path.clone());
+                found.targets.push(real);
+            }
+            // A link that leads nowhere.
+            Err(_) => found.paths.push(path.clone()),
+        }
+    }
+    found
 }
 
 /// Checks that the working directory is not one of haft's own, because tools in a sandbox never use those.
@@ -296,6 +322,31 @@ mod tests {
         let system = SYSTEM_SECRETS.iter().copied().chain(["results/"]);
         let places: BTreeSet<_> = places.iter().map(String::as_str).chain(system).collect();
         assert_eq!(listed, places);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn present_target_of_a_hidden_link_is_hidden_too() {
+        use std::os::unix::fs::symlink;
+        let dir = tempfile::tempdir().unwrap();
+        let place = dir.path().canonicalize().unwrap();
+        fs::write(place.join("secret"), "s").unwrap();
+        fs::create_dir(place.join("real")).unwrap();
+        fs::write(place.join("real/inner"), "s").unwrap();
+        for (target, link) in
+            [("secret", "second"), ("second", "first"), ("real", "way"), ("lost", "dangling")]
+        {
+            symlink(place.join(target), place.join(link)).unwrap();
+        }
+        let paths = |names: &[&str]| names.iter().map(|name| place.join(name)).collect::<Vec<_>>();
+        let hide = paths(&["secret", "first", "way/inner", "dangling", "missing"]);
+        assert_eq!(
+            hidden_through_links(&hide),
+            HiddenThroughLinks {
+                paths: paths(&["first", "way/inner", "dangling"]),
+                targets: paths(&["secret", "real/inner"])
+            }
+        );
     }
 
     #[test]

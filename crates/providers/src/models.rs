@@ -121,9 +121,13 @@ impl ModelsFile {
         self.providers.keys().map(String::as_str).filter(|name| find_preset(name).is_none())
     }
 
-    /// Returns the environment variables that the file names for keys. They can have any name.
+    /// Returns the environment variables that the file names for keys, in `key_env` and in headers with secrets. They
+    /// can have any name.
     pub fn key_variables(&self) -> impl Iterator<Item = &str> {
-        self.providers.values().filter_map(|provider| provider.key_env.as_deref())
+        self.providers.values().flat_map(|provider| {
+            let headers = provider.secret_headers().flat_map(|(_, value)| variables_in(value));
+            provider.key_env.as_deref().into_iter().chain(headers)
+        })
     }
 
     /// True if the file has an entry for this provider.
@@ -133,6 +137,19 @@ impl ModelsFile {
 
     pub(crate) fn provider(&self, name: &str) -> Option<&ConfiguredProvider> {
         self.providers.get(name)
+    }
+}
+
+/// Parts of the names of headers whose values are secrets.
+const SECRET_HEADERS: &[&str] = &["auth", "cookie", "key", "secret", "token"];
+
+impl ConfiguredProvider {
+    /// Returns the headers whose names say that their values are secrets, unexpanded.
+    pub(crate) fn secret_headers(&self) -> impl Iterator<Item = &(String, String)> {
+        self.headers.iter().filter(|(name, _)| {
+            let name = name.to_ascii_lowercase();
+            SECRET_HEADERS.iter().any(|part| name.contains(part))
+        })
     }
 }
 
@@ -175,6 +192,22 @@ pub(crate) fn expand_variables(
     }
     out.push_str(rest);
     Ok(out)
+}
+
+/// Returns the variables that [`expand_variables`] replaces in a value.
+fn variables_in(value: &str) -> impl Iterator<Item = &str> {
+    let mut rest = value;
+    std::iter::from_fn(move || {
+        while let Some((_, behind)) = rest.split_once('$') {
+            let (name, behind) = split_variable(behind);
+            if !name.is_empty() {
+                rest = behind;
+                return Some(name);
+            }
+            rest = behind.strip_prefix('$').unwrap_or(behind);
+        }
+        None
+    })
 }
 
 /// Returns the name after a `$`, and the rest; an empty name if none follows.

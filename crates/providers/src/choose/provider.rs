@@ -5,7 +5,7 @@ use secrecy::SecretString;
 use super::{ChoiceReason, EnvironmentProbe, env_value};
 use crate::catalog;
 use crate::config::ApiDialect;
-use crate::models::{ConfiguredProvider, ModelsFile};
+use crate::models::{ConfiguredProvider, ModelsFile, expand_variables};
 use crate::presets::{PRESETS, ProviderPreset, find_preset};
 
 /// The location of a provider's key.
@@ -78,11 +78,19 @@ pub(super) struct ProviderCandidate<'a> {
     pub(super) models: &'a ModelsFile,
 }
 
-/// Returns the keys of all providers that the environment or the user's store has.
+/// Returns the keys of all providers that the environment or the user's store has, and the values of their headers with
+/// secrets.
 pub fn known_keys(models: &ModelsFile, environment: &dyn EnvironmentProbe) -> Vec<SecretString> {
     let presets = PRESETS.iter().map(|preset| ProviderCandidate::from_preset(preset, models));
     let custom = models.custom_providers().filter_map(|name| ProviderCandidate::by_name(name, models));
-    presets.chain(custom).filter_map(|provider| Some(provider.key(environment)?.0)).collect()
+    let keys = presets.chain(custom).flat_map(|provider| {
+        let headers = provider.own.into_iter().flat_map(ConfiguredProvider::secret_headers);
+        let header =
+            |(_, value): &(String, String)| expand_variables(value, |name| environment.var(name)).ok();
+        let values = headers.filter_map(header).map(SecretString::from);
+        provider.key(environment).map(|(key, _)| key).into_iter().chain(values).collect::<Vec<_>>()
+    });
+    keys.collect()
 }
 
 impl<'a> ProviderCandidate<'a> {

@@ -62,6 +62,18 @@ fn damaged_record_ends_run() {
     assert!(ran.stderr.contains("required.json"), "{}", ran.stderr);
 }
 
+#[test]
+fn unwritable_record_ends_run() {
+    let scene = Scene::scripted(&says_done());
+    scene.named_python("guard", &json!({}), ALLOWS);
+    // A record is written only by the holder of this file's lock.
+    fs::create_dir(scene.world.home().join("extensions.lock")).unwrap();
+    let ran = scene.haft(&["-p", "go"]);
+    ran.expect(3);
+    assert!(ran.stderr.contains("cannot record the required extensions"), "{}", ran.stderr);
+    assert!(!scene.world.home().join("required.json").exists());
+}
+
 /// A gate of `--ext` may lie in the workspace, which tools can otherwise write.
 #[test]
 fn tools_do_not_change_gate_in_workspace() {

@@ -32,7 +32,12 @@ pub(super) async fn run(
     command: ShellCommand,
     progress: &(dyn Fn(String) + Send + Sync),
 ) -> Result<RunReport, EnvironmentError> {
-    host.find_protected_paths().await?;
+    // The first search of a large directory takes a while.
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => return Ok(OutputCollector::new(&host.scratch).finish(RunEnd::Cancelled, false)),
+        found = host.find_protected_paths() => found?,
+    }
     let mut running =
         RunningCommand::start(host, &command.command, progress).map_err(EnvironmentError::Start)?;
     let end = tokio::select! {
