@@ -31,7 +31,6 @@ impl CommandDir {
         let base = private::private_temp_dir("commands");
         private::create_private_dir(&base)?;
         let whole = tempfile::Builder::new().prefix("haft-run-").tempdir_in(base.canonicalize()?)?;
-        clear_results(&base, SystemTime::now());
         let temp = whole.path().join("tmp");
         std::fs::create_dir(&temp)?;
         let editor = whole.path().join("editor");
@@ -48,5 +47,12 @@ impl CommandDir {
     /// Returns the path of a program that fails and says why.
     pub(super) fn failing_editor(&self) -> &Path {
         &self.editor
+    }
+}
+
+impl Drop for CommandDir {
+    /// Removes the old directories that crashes left. At the start, this would delay the first request.
+    fn drop(&mut self) {
+        clear_results(&private::private_temp_dir("commands"), SystemTime::now());
     }
 }

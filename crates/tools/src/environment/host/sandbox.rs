@@ -226,7 +226,10 @@ fn existing_paths<'a>(paths: impl Iterator<Item = &'a Path>) -> Vec<PathBuf> {
 }
 
 fn resolve(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+    match path.symlink_metadata() {
+        Ok(_) => path.canonicalize().unwrap_or_else(|_| path.to_owned()),
+        Err(_) => path.to_owned(),
+    }
 }
 
 /// Resolves the links of a path as far as it exists, then `..` in the rest.

@@ -65,7 +65,11 @@ impl PathBoundary {
         done: &'static str,
     ) -> io::Result<Self> {
         let places = |paths: &[PathBuf]| paths.iter().filter_map(|path| BoundaryEntry::open(path)).collect();
-        let resolved = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
+        // Most of the paths do not exist; resolving one reads each directory above for a link.
+        let resolved = |path: &PathBuf| match path.symlink_metadata() {
+            Ok(_) => path.canonicalize().unwrap_or_else(|_| path.clone()),
+            Err(_) => path.clone(),
+        };
         Ok(Self {
             own: places(own),
             never: never.iter().map(resolved).collect(),
