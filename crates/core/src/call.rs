@@ -3,6 +3,7 @@
 //! A call passes two stages: [`ToolGate`] decides whether and how the call runs. [`ApprovedCall`] runs the call and has
 //! the hooks review the result.
 
+mod budget;
 mod caller;
 mod gate;
 

@@ -66,6 +66,7 @@
 //! }
 //! ```
 
+mod gate_clock;
 mod model_call;
 mod tool_call;
 
@@ -80,6 +81,7 @@ use crate::compact::PendingCompaction;
 use crate::session::EntryId;
 use crate::tool::Tool;
 
+pub use gate_clock::{GateClock, GateClockPause};
 pub use model_call::{
     AfterModelResponse, BeforeModelRequest, OutgoingRequest, ReceivedResponse, RequestDecision, RequestEdit,
     ResponseDecision,

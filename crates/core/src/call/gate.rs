@@ -1,6 +1,5 @@
 //! Queries the hooks about one tool call within the chain's time budget, then the approvers.
 
-use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,13 +10,14 @@ use haft_protocol::content::{ResolvedPath, ToolCall};
 use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::names;
-use tokio::time::{Instant, Sleep, sleep_until};
+use tokio::time::Instant;
 
+use super::budget::GateBudget;
 use crate::agent_state::{LazyValidator, OfferedTools};
 use crate::chain::{CallRewrite, ChainCall, ChainOutcome, ChainStep, InvalidRewrite, ToolChain, Verdict};
 use crate::hooks::{
-    AfterBlock, ApproveTool, ApproverDecision, BeforeToolExecute, HookRole, HookSet, PendingCall, Refusal,
-    RefusalScope, ToolDecision,
+    AfterBlock, ApproveTool, ApproverDecision, BeforeToolExecute, GateClock, HookRole, HookSet, PendingCall,
+    Refusal, RefusalScope, ToolDecision,
 };
 use crate::run_context::{NoDecision, PANICKED, RunContext};
 use crate::schema::SchemaValidator;
@@ -76,6 +76,7 @@ pub(crate) struct ToolGate<'a> {
     scope: GateScope<'a>,
     /// The end of the shared budget.
     until: Instant,
+    clock: GateClock,
 }
 
 #[derive(Debug)]
@@ -144,7 +145,7 @@ impl<'a> ToolGate<'a> {
             approvers.retain(|approver| !approver.belongs_to(caller));
         }
         let until = Instant::now() + run.agent.config.gate_budget;
-        Self { run, call, resolved_paths, hooks, approvers, scope, until }
+        Self { run, call, resolved_paths, hooks, approvers, scope, until, clock: GateClock::default() }
     }
 
     /// Decides about the call. Reports a refusal of the call alone.
@@ -303,14 +304,16 @@ impl<'a> ToolGate<'a> {
 
     async fn run_chain(&self, chain: &mut ToolChain) -> Result<ChainOutcome, ChainAbort> {
         let mut validator = self.scope.validator;
-        // One timer is reused for all hooks, because resetting a timer costs less than creating one.
-        let mut deadline = pin!(sleep_until(self.until));
+        let mut budget = GateBudget::new(self.until, &self.clock);
         loop {
             match chain.step() {
                 ChainStep::Ask(index) => {
                     let (call, now) = (self.to_tool_call(chain.call()), chain.call());
                     let asked = self.ask_hook(index, self.pending_call(&call, now));
-                    let answer = self.within_decision_time(index, &mut deadline, asked).await;
+                    let answer = match self.decision_time(index) {
+                        Some(limit) => budget.run_with_decision_time(limit, asked).await,
+                        None => budget.run(asked).await,
+                    };
                     let decision =
                         answer.ok_or(ChainAbort::OutOfTime(vec![index]))?.ok_or(ChainAbort::Cancelled)?;
                     if let Some(change) = chain.answer(index, decision).cloned() {
@@ -324,7 +327,7 @@ impl<'a> ToolGate<'a> {
                     }
                     chain.resolve_check(checked);
                 }
-                ChainStep::AskAll(open) => self.ask_all(open, chain, &mut deadline).await?,
+                ChainStep::AskAll(open) => self.ask_all(open, chain, &mut budget).await?,
                 ChainStep::Done(outcome) => return Ok(outcome),
             }
         }
@@ -339,7 +342,13 @@ impl<'a> ToolGate<'a> {
         call: &'f ToolCall,
         ChainCall { resolved_paths, .. }: &'f ChainCall,
     ) -> PendingCall<'f> {
-        PendingCall { call, resolved_paths, caller: self.run.caller.as_ref(), preview: None }
+        PendingCall {
+            call,
+            resolved_paths,
+            caller: self.run.caller.as_ref(),
+            clock: Some(&self.clock),
+            preview: None,
+        }
     }
 
     /// Checks the call of the chain, which a hook rewrote, and makes its arguments canonical. If the tool changed,
@@ -403,40 +412,24 @@ impl<'a> ToolGate<'a> {
         &self,
         open: Vec<usize>,
         chain: &mut ToolChain,
-        deadline: &mut Pin<&mut Sleep>,
+        budget: &mut GateBudget<'_>,
     ) -> Result<(), ChainAbort> {
         let call = self.to_tool_call(chain.call());
         if let Some(longest) = open.iter().filter_map(|index| self.decision_time(*index)).max() {
             // These are the last hooks to be asked.
-            let until = deadline.deadline() + longest;
-            deadline.as_mut().reset(until);
+            budget.extend_by(longest);
         }
         let now = chain.call().clone();
         let ask = async |index| (index, self.ask_hook(index, self.pending_call(&call, &now)).await);
         let mut asked: FuturesUnordered<_> = open.into_iter().map(ask).collect();
         while let ChainStep::AskAll(open) = chain.step() {
-            let Some(answer) = until_deadline(deadline, asked.next()).await else {
+            let Some(answer) = budget.run(asked.next()).await else {
                 return Err(ChainAbort::OutOfTime(open));
             };
             let Some((index, decision)) = answer else { return Ok(()) };
             chain.answer(index, decision.ok_or(ChainAbort::Cancelled)?);
         }
         Ok(())
-    }
-
-    /// Runs a query within the shared budget. The hook's own decision time does not count against the budget.
-    async fn within_decision_time<T>(
-        &self,
-        index: usize,
-        deadline: &mut Pin<&mut Sleep>,
-        work: impl Future<Output = T>,
-    ) -> Option<T> {
-        let Some(limit) = self.decision_time(index) else { return until_deadline(deadline, work).await };
-        let (begun, until) = (Instant::now(), deadline.deadline());
-        deadline.as_mut().reset(until + limit);
-        let done = until_deadline(deadline, work).await;
-        deadline.as_mut().reset(until + limit.min(begun.elapsed()));
-        done
     }
 
     /// Returns the hook's own decision time, if it has one.
@@ -495,15 +488,5 @@ impl<'a> ToolGate<'a> {
 
     fn hook_at(&self, index: Option<usize>) -> Option<&Arc<dyn BeforeToolExecute>> {
         self.hooks.get(index?)
-    }
-}
-
-/// Returns the result of the work, or `None` after the deadline. A finished result counts even if it is polled after
-/// the deadline.
-async fn until_deadline<T>(deadline: &mut Pin<&mut Sleep>, work: impl Future<Output = T>) -> Option<T> {
-    tokio::select! {
-        biased;
-        done = work => Some(done),
-        () = deadline => None,
     }
 }

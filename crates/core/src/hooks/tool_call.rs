@@ -7,7 +7,7 @@ use haft_protocol::RawJson;
 use haft_protocol::content::{CallPreview, ResolvedPath, ToolCall};
 use haft_protocol::ids::ExtensionName;
 
-use super::{CancellationToken, Refusal, RefusalScope};
+use super::{CancellationToken, GateClock, Refusal, RefusalScope};
 use crate::tool::{ApprovalRequest, LazyPreview, ToolOutput};
 
 /// A tool call before it runs, with what the agent knows about it.
@@ -20,13 +20,15 @@ pub struct PendingCall<'a> {
     /// The extension that makes the call (see [`ExtensionToolRunner`](crate::ExtensionToolRunner)); `None` for a call
     /// of the model.
     pub caller: Option<&'a ExtensionName>,
+    /// The common time of all hooks, for a hook that waits for a person; `None` if there is none.
+    pub clock: Option<&'a GateClock>,
     pub(crate) preview: Option<&'a LazyPreview<'a>>,
 }
 
 impl<'a> PendingCall<'a> {
     /// Creates a call of the model without paths.
     pub fn new(call: &'a ToolCall) -> Self {
-        Self { call, resolved_paths: &[], caller: None, preview: None }
+        Self { call, resolved_paths: &[], caller: None, clock: None, preview: None }
     }
 
     /// Returns the effect that the call would have, for an approver that shows it to a person. Computes it at the first

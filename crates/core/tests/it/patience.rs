@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use haft_core::hooks::{BeforeToolExecute, CancellationToken, HookRole, ToolDecision};
+use haft_core::hooks::{BeforeToolExecute, CancellationToken, HookRole, PendingCall, ToolDecision};
 use haft_core::tool::ToolOutput;
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
@@ -16,6 +16,8 @@ use crate::fake::{Script, call, calls, run, says, tool};
 struct Slow {
     name: &'static str,
     takes: u64,
+    /// The seconds before, in which it waits for a person.
+    person_takes: u64,
     patience: Option<u64>,
     role: HookRole,
     decision: ToolDecision,
@@ -27,6 +29,14 @@ impl BeforeToolExecute for Slow {
         // sleep: virtual time
         sleep(Duration::from_secs(self.takes)).await;
         self.decision.clone()
+    }
+
+    async fn decide_call(&self, cancel: &CancellationToken, pending: &PendingCall<'_>) -> ToolDecision {
+        let pause = pending.clock.unwrap().pause_clock();
+        // sleep: virtual time
+        sleep(Duration::from_secs(self.person_takes)).await;
+        drop(pause);
+        self.before_tool_execute(cancel, pending.call).await
     }
 
     fn name(&self) -> &str {
@@ -43,7 +53,7 @@ impl BeforeToolExecute for Slow {
 }
 
 fn slow(name: &'static str, takes: u64, patience: Option<u64>) -> Slow {
-    Slow { name, takes, patience, role: HookRole::Ordered, decision: ToolDecision::Allow }
+    Slow { name, takes, person_takes: 0, patience, role: HookRole::Ordered, decision: ToolDecision::Allow }
 }
 
 /// Checks the duration of a call with these hooks, and its result.
@@ -91,4 +101,17 @@ fn decision_time_does_not_reduce_the_shared_budget() {
     check(vec![slow("a", 29, None), slow("b", 60, Some(60)), slow("c", 2, None)], 90, "still waiting for c");
     // A hook without its own decision time is limited by the shared budget.
     check(vec![stuck("a", Some(60))], 90, "still waiting for a");
+}
+
+#[test]
+fn waiting_for_a_person_does_not_reduce_the_shared_budget() {
+    let asks = |takes, patience| Slow { person_takes: 90, ..slow("a", takes, patience) };
+    check(vec![asks(1, None), slow("b", 28, None)], 119, r#"{"n":1}"#);
+    check(vec![asks(1, None), slow("b", 30, None)], 120, "still waiting for b");
+    check(vec![asks(31, None)], 120, "still waiting for a");
+    check(vec![asks(59, Some(60)), slow("b", 29, None)], 178, r#"{"n":1}"#);
+    check(vec![asks(59, Some(60)), slow("b", 31, None)], 179, "still waiting for b");
+    let gates =
+        [90, 80].map(|person_takes| Slow { role: HookRole::Gate, person_takes, ..slow("a", 29, None) });
+    check(gates.to_vec(), 119, r#"{"n":1}"#);
 }
