@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::channel::mpsc;
+use haft_core::hooks::GateClock;
 use haft_protocol::RawJson;
 use haft_protocol::ext::{HostQuery, HostResult, InterceptHook, InterceptKind};
 use haft_protocol::hook;
@@ -64,15 +65,21 @@ pub(crate) enum ActorCommand {
     WriterEnd(WriterEnd),
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Deadline {
     pub(crate) from: Instant,
     pub(crate) after: Duration,
+    /// The common time of several queries, which stands still while this one waits for a person.
+    clock: Option<GateClock>,
 }
 
 impl Deadline {
     pub(crate) fn after(after: Duration) -> Self {
-        Self { from: Instant::now(), after }
+        Self { from: Instant::now(), after, clock: None }
+    }
+
+    pub(crate) fn with_clock(self, clock: Option<&GateClock>) -> Self {
+        Self { clock: clock.cloned(), ..self }
     }
 
     pub(crate) fn at(&self) -> Instant {
@@ -264,7 +271,7 @@ impl ExtensionHandle {
         let (ticket, answer) = oneshot::channel();
         let words = words(number, id.clone()).map_err(|detail| CallError::NotSent { detail })?;
         let (asked, after) = (deadline.from.into_std(), deadline.after);
-        let question = OutgoingQuestion { id, words, what, asked, after, ticket };
+        let question = OutgoingQuestion { id, words, what, asked, after, clock: deadline.clock, ticket };
         if cancel.is_cancelled() {
             return Err(CallError::Cancelled);
         }

@@ -32,6 +32,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use haft_core::hooks::GateClock;
 use haft_packages::Permissions;
 use haft_protocol::ext::{HostFrame, Limits, Ping};
 use haft_protocol::ids::{ExtensionName, RequestId};
@@ -43,7 +44,7 @@ use dialect::{OutboundMessage, SessionDialect};
 use liveness::{LivenessAlert, LivenessMonitor};
 use offers::ExtensionOffers;
 use output::OutputQueue;
-pub(crate) use output::{HostCallRequest, SessionOutput, UiUpdate};
+pub(crate) use output::{HostCallRequest, HostCallTask, SessionOutput, UiUpdate};
 use pending::{OpenQuestion, PendingQuestions, QuestionKind};
 pub use phase::ExtensionState;
 use phase::{ConnectionPhase, earlier_deadline};
@@ -72,6 +73,8 @@ pub(crate) struct OutgoingQuestion<T> {
     /// The start of the deadline.
     pub(crate) asked: Instant,
     pub(crate) after: Duration,
+    /// The common time of several queries, of which this is one.
+    pub(crate) clock: Option<GateClock>,
     pub(crate) ticket: T,
 }
 
@@ -187,7 +190,7 @@ impl<T> ExtensionSession<T> {
     }
 
     pub(crate) fn send(&mut self, question: OutgoingQuestion<T>) {
-        let OutgoingQuestion { id, words, what, asked, after, ticket } = question;
+        let OutgoingQuestion { id, words, what, asked, after, clock, ticket } = question;
         let Some(kind) = words.kind() else { return };
         if let Some(why) = self.absence_reason() {
             self.out.push(SessionOutput::Answer(ticket, Err(CallError::Gone { why })));
@@ -197,8 +200,16 @@ impl<T> ExtensionSession<T> {
             Ok(line) => {
                 self.out.write(line, false);
                 self.watch.note_written(asked);
-                let open =
-                    OpenQuestion { ticket, kind, what, until: asked + after, after, line: self.out.lines };
+                let open = OpenQuestion {
+                    ticket,
+                    kind,
+                    what,
+                    until: asked + after,
+                    after,
+                    line: self.out.lines,
+                    clock,
+                    standstill: None,
+                };
                 self.pending.insert(id, open);
             }
             Err(detail) => {

@@ -6,6 +6,7 @@
 //! capability only if the peer announced the capability.
 
 mod answer_error;
+mod ask;
 mod command;
 mod completion;
 mod constructors;
@@ -25,8 +26,10 @@ mod status;
 mod subscription;
 mod tool;
 
+pub use crate::dialog::UiAnswer;
 pub use crate::event::HostCallError;
 pub use answer_error::AnswerError;
+pub use ask::{AskAnswer, AskCall, AskEnd, ConfirmCall, EditorCall, InputCall, SelectCall};
 pub use command::{CommandAction, CommandInvoked, CommandResponse};
 pub use completion::{CommandCompletions, CommandCompletionsResponse, CompletionItem};
 pub use event::{EventGap, LifecycleEvent};

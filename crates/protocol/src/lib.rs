@@ -44,6 +44,7 @@ pub mod text;
 pub mod thinking;
 
 mod compact;
+mod dialog;
 mod json;
 mod named_enum;
 mod object_line;

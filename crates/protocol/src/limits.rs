@@ -41,6 +41,9 @@ pub const MAX_COMPLETION_TEXT: usize = 200;
 /// The maximum number of open host calls of one extension.
 pub const MAX_HOST_CALLS: u32 = 16;
 
+/// The maximum number of open questions of one extension to the person.
+pub const MAX_ASKS: u32 = 4;
+
 /// The number of unread events that the host keeps before it drops events.
 pub const QUEUE_FRAMES: usize = 256;
 

@@ -38,6 +38,7 @@ mod request;
 mod response;
 mod server_line;
 
+pub use crate::dialog::UiAnswer;
 pub use command::ReplyData;
 pub use command::{
     AbortCommand, AuthToken, ClearCommand, ClientInfo, CloseSession, Command, CommandKind, CommandParams,
@@ -54,7 +55,7 @@ pub use data::{
     ShownBlock, ShownMessage, StartedData, StateData, StatusItem, ThinkingData, ToolInfo, ToolsData,
     ToolsSet, TreeData,
 };
-pub use dialog::{UiAnswer, UiEnd, UiKind, UiRequest, UiResponse};
+pub use dialog::{UiEnd, UiKind, UiRequest, UiResponse};
 pub use event::{ClientEvent, EventLine, PanelContent, RpcEvent, SessionEnd};
 pub use line::{escape_control_chars, line};
 pub use payload::ReplyPayload;

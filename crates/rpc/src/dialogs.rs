@@ -1,7 +1,7 @@
 //! `DialogRegistry`: the questions that wait for a person.
 //!
-//! A state machine without IO and without a clock. Every question waits, and ends exactly once: with
-//! a valid answer, or with its default, for example if the client leaves.
+//! A state machine without IO and without a clock. Every question ends exactly once: with a valid
+//! answer, or with its default, for example if the client leaves.
 
 #[cfg(test)]
 mod tests;
@@ -22,12 +22,52 @@ pub(crate) struct UserQuestion {
     pub(crate) message: String,
     /// The choices, if the question has any.
     pub(crate) options: Vec<String>,
+    pub(crate) placeholder: Option<String>,
+    pub(crate) prefill: Option<String>,
+    /// The time for an answer in milliseconds; `None` if the question waits.
+    pub(crate) timeout_ms: Option<u64>,
     /// The call that needs approval, for [`UiKind::Approve`].
     pub(crate) call: Option<ToolCall>,
     /// The effect of the call, if it is known.
     pub(crate) preview: Option<CallPreview>,
     /// The safe answer, used if the client gives none.
     pub(crate) default: UiAnswer,
+}
+
+impl UserQuestion {
+    /// Creates a question without details.
+    pub(crate) fn new(kind: UiKind, title: impl Into<String>, default: UiAnswer) -> Self {
+        Self {
+            extension: None,
+            kind,
+            title: title.into(),
+            message: String::new(),
+            options: Vec::new(),
+            placeholder: None,
+            prefill: None,
+            timeout_ms: None,
+            call: None,
+            preview: None,
+            default,
+        }
+    }
+
+    fn into_request(self, id: String) -> UiRequest {
+        UiRequest {
+            id,
+            extension: self.extension,
+            kind: self.kind,
+            title: self.title,
+            message: self.message,
+            options: self.options,
+            placeholder: self.placeholder,
+            prefill: self.prefill,
+            call: self.call,
+            preview: self.preview.map(Box::new),
+            timeout_ms: self.timeout_ms,
+            default: self.default,
+        }
+    }
 }
 
 /// A closed question, with the answer for the asker and the reason for the client.
@@ -68,18 +108,15 @@ impl DialogRegistry {
 
     /// Opens a question and returns the request for the client; a [`ClosedDialog`] follows later.
     /// Returns `None` if the client answers no questions; the default then applies.
-    pub(crate) fn ask(&mut self, question: UserQuestion) -> Option<UiRequest> {
-        let UserQuestion { extension, kind, title, message, options, call, preview, default } = question;
+    pub(crate) fn open_question(&mut self, question: UserQuestion) -> Option<UiRequest> {
         if !self.answers {
             return None;
         }
         self.asked += 1;
-        let open = OpenDialog { kind, options: options.clone(), default: default.clone() };
+        let UserQuestion { kind, options, default, .. } = &question;
+        let open = OpenDialog { kind: *kind, options: options.clone(), default: default.clone() };
         self.open.insert(self.asked, open);
-        let id = dialog_id(self.asked);
-        let preview = preview.map(Box::new);
-        let timeout_ms = None;
-        Some(UiRequest { id, extension, kind, title, message, options, call, preview, timeout_ms, default })
+        Some(question.into_request(dialog_id(self.asked)))
     }
 
     /// Accepts the client's answer.
@@ -104,10 +141,10 @@ impl DialogRegistry {
         }
     }
 
-    /// Cancels a question whose answer is no longer needed. Returns `None` if it is already closed.
-    pub(crate) fn cancel(&mut self, id: &str) -> Option<ClosedDialog> {
+    /// Closes a question without an answer. Returns `None` if it is already closed.
+    pub(crate) fn close(&mut self, id: &str, why: UiEnd) -> Option<ClosedDialog> {
         let number = self.find_number(id)?;
-        self.open.remove(&number).map(|open| close_with_default(number, open, UiEnd::Cancelled))
+        self.open.remove(&number).map(|open| close_with_default(number, open, why))
     }
 
     /// Closes all questions, because the client cannot answer any more. No later question is sent.
@@ -128,14 +165,14 @@ impl OpenDialog {
         match (self.kind, answer) {
             (_, UiAnswer::Cancelled)
             | (UiKind::Confirm | UiKind::Approve, UiAnswer::Confirmed(_))
-            | (UiKind::Input, UiAnswer::Value(_)) => Ok(()),
+            | (UiKind::Input | UiKind::Editor, UiAnswer::Value(_)) => Ok(()),
             (UiKind::Select | UiKind::GateFailing, UiAnswer::Value(value))
                 if self.options.contains(value) =>
             {
                 Ok(())
             }
             (UiKind::Confirm | UiKind::Approve, UiAnswer::Value(_)) => Err("`confirmed`".to_owned()),
-            (UiKind::Input, UiAnswer::Confirmed(_)) => Err("a `value`".to_owned()),
+            (UiKind::Input | UiKind::Editor, UiAnswer::Confirmed(_)) => Err("a `value`".to_owned()),
             (UiKind::Select | UiKind::GateFailing, UiAnswer::Value(_) | UiAnswer::Confirmed(_)) => {
                 Err(format!("one of these as `value`: {}", self.options.join(", ")))
             }

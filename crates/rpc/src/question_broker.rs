@@ -1,12 +1,15 @@
 //! `QuestionBroker`: asks the person at the client and waits for the answer.
 
 use std::collections::BTreeMap;
+use std::future::pending;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use haft_core::tool::ToolSpec;
 use haft_protocol::names::{lists_tool, unknown_tools};
 use haft_protocol::rpc::{CommandFailure, HelloCommand, RpcEvent, UiAnswer, UiEnd, UiResponse};
 use tokio::sync::oneshot;
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use crate::client_sink::ClientSink;
@@ -70,7 +73,7 @@ impl QuestionBroker {
 
     /// Asks a question and waits for the answer. Returns `None` if the question was not sent or was
     /// withdrawn; the default then applies.
-    pub(crate) async fn ask(
+    pub(crate) async fn ask_question(
         &self,
         cancel: &CancellationToken,
         session: &str,
@@ -78,9 +81,10 @@ impl QuestionBroker {
     ) -> Option<ClosedDialog> {
         // The events before a question must arrive first. A task sends them when it yields.
         tokio::task::yield_now().await;
-        let (id, answer) = {
+        let limit = question.timeout_ms.map(Duration::from_millis);
+        let (id, mut answer) = {
             let mut state = self.lock();
-            let request = state.dialogs.ask(question)?;
+            let request = state.dialogs.open_question(question)?;
             let (sender, answer) = oneshot::channel();
             let id = request.id.clone();
             state.askers.insert(id.clone(), QuestionAsker { session: session.to_owned(), answer: sender });
@@ -88,21 +92,37 @@ impl QuestionBroker {
             (id, answer)
         };
         // Withdraws the question if the asker is dropped.
-        let _withdrawn = WithdrawOnDrop { questions: self, id };
+        let withdrawn = WithdrawOnDrop { questions: self, id };
+        let expired = async {
+            match limit {
+                Some(limit) => sleep(limit).await,
+                None => pending().await,
+            }
+        };
         tokio::select! {
             biased;
-            over = answer => over.ok(),
-            () = cancel.cancelled() => None,
+            over = &mut answer => return over.ok(),
+            () = cancel.cancelled() => return None,
+            () = expired => self.close(&withdrawn.id, UiEnd::Timeout),
+        }
+        answer.await.ok()
+    }
+
+    /// Closes an open question without an answer.
+    fn close(&self, id: &str, why: UiEnd) {
+        let over = self.lock().dialogs.close(id, why);
+        if let Some(over) = over {
+            self.conclude_question(over);
         }
     }
 
-    /// Accepts the client's answer. The asker gets it through [`conclude`](Self::conclude).
+    /// Accepts the client's answer. The asker gets it through [`conclude_question`](Self::conclude_question).
     pub(crate) fn answer(&self, response: UiResponse) -> Result<ClosedDialog, CommandFailure> {
         self.lock().dialogs.answer(response)
     }
 
     /// Ends a question: the asker gets the answer, the client the reason.
-    pub(crate) fn conclude(&self, over: ClosedDialog) {
+    pub(crate) fn conclude_question(&self, over: ClosedDialog) {
         let asker = self.lock().askers.remove(&over.id);
         let Some(QuestionAsker { session, answer }) = asker else { return };
         let done = RpcEvent::UiDone { id: over.id.clone(), why: over.why };
@@ -113,7 +133,7 @@ impl QuestionBroker {
 
     pub(crate) fn end(&self) {
         let over = self.lock().dialogs.end();
-        over.into_iter().for_each(|over| self.conclude(over));
+        over.into_iter().for_each(|over| self.conclude_question(over));
     }
 
     fn lock(&self) -> MutexGuard<'_, BrokerState> {
@@ -130,10 +150,7 @@ struct WithdrawOnDrop<'a> {
 
 impl Drop for WithdrawOnDrop<'_> {
     fn drop(&mut self) {
-        let over = self.questions.lock().dialogs.cancel(&self.id);
-        if let Some(over) = over {
-            self.questions.conclude(over);
-        }
+        self.questions.close(&self.id, UiEnd::Cancelled);
     }
 }
 

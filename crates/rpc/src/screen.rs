@@ -13,13 +13,15 @@ use haft_core::tool::ApprovalRequest;
 use haft_host::{EventSink, FailingGate, Frontend, GateChoice};
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::ext::{Panel, PanelRender};
+use haft_protocol::ext::{
+    AskAnswer, AskCall, AskEnd, ConfirmCall, EditorCall, InputCall, Panel, PanelRender, SelectCall,
+};
 use haft_protocol::ids::{ExtensionName, PanelId};
 use haft_protocol::rpc::{ClientEvent, PanelContent, RpcEvent, SessionEnd, UiAnswer, UiEnd, UiKind};
 use tokio_util::sync::CancellationToken;
 
 use crate::client_sink::ClientSink;
-use crate::dialogs::UserQuestion;
+use crate::dialogs::{ClosedDialog, UserQuestion};
 use crate::question_broker::{QuestionBroker, is_confirmed};
 
 /// The answers to the question about a failing gate, with their meanings.
@@ -158,19 +160,25 @@ impl Frontend for SessionScreen {
         self.event(RpcEvent::ExtStatus { extension: extension.clone(), key, text });
     }
 
+    async fn ask(&self, cancel: &CancellationToken, extension: &ExtensionName, ask: &AskCall) -> AskAnswer {
+        match self.questions.ask_question(cancel, &self.session, extension_question(extension, ask)).await {
+            Some(ClosedDialog { answer, why, .. }) => AskAnswer { answer, why: ask_end(why) },
+            None if cancel.is_cancelled() => ask.without_answer(AskEnd::Cancelled),
+            None => ask.without_answer(AskEnd::NoPerson),
+        }
+    }
+
     async fn ask_about_failing_gate(&self, cancel: &CancellationToken, failing: &FailingGate) -> GateChoice {
         let FailingGate { extension, reason, failures } = failing;
+        let title = format!("Extension {extension} keeps failing and blocks the agent");
+        let stop = UiAnswer::Value("stop".to_owned());
         let question = UserQuestion {
             extension: Some(extension.clone()),
-            kind: UiKind::GateFailing,
-            title: format!("Extension {extension} keeps failing and blocks the agent"),
             message: format!("{failures} times in a row; last: {reason}"),
             options: CHOICES.map(|(word, _)| word.to_owned()).to_vec(),
-            call: None,
-            preview: None,
-            default: UiAnswer::Value("stop".to_owned()),
+            ..UserQuestion::new(UiKind::GateFailing, title, stop)
         };
-        let over = self.questions.ask(cancel, &self.session, question).await;
+        let over = self.questions.ask_question(cancel, &self.session, question).await;
         let chosen = over.and_then(|over| {
             let UiAnswer::Value(word) = over.answer else { return None };
             CHOICES.into_iter().find(|(known, _)| *known == word)
@@ -183,6 +191,39 @@ impl Frontend for SessionScreen {
         if let Some(panel_id) = panel {
             self.event(RpcEvent::PanelClose { extension: extension.clone(), panel_id });
         }
+    }
+}
+
+fn extension_question(extension: &ExtensionName, ask: &AskCall) -> UserQuestion {
+    let question = |kind| UserQuestion {
+        extension: Some(extension.clone()),
+        timeout_ms: ask.timeout_ms(),
+        ..UserQuestion::new(kind, ask.title(), ask.default_answer())
+    };
+    match ask {
+        AskCall::Confirm(ConfirmCall { message, .. }) => {
+            UserQuestion { message: message.clone(), ..question(UiKind::Confirm) }
+        }
+        AskCall::Select(SelectCall { message, options, .. }) => {
+            UserQuestion { message: message.clone(), options: options.clone(), ..question(UiKind::Select) }
+        }
+        AskCall::Input(InputCall { message, placeholder, .. }) => UserQuestion {
+            message: message.clone(),
+            placeholder: placeholder.clone(),
+            ..question(UiKind::Input)
+        },
+        AskCall::Editor(EditorCall { prefill, .. }) => {
+            UserQuestion { prefill: prefill.clone(), ..question(UiKind::Editor) }
+        }
+    }
+}
+
+fn ask_end(why: UiEnd) -> AskEnd {
+    match why {
+        UiEnd::Answered => AskEnd::Answered,
+        UiEnd::Timeout => AskEnd::Timeout,
+        UiEnd::Cancelled => AskEnd::Cancelled,
+        UiEnd::Shutdown => AskEnd::Shutdown,
     }
 }
 
@@ -232,17 +273,14 @@ impl ScreenHooks {
         let (Self(screen), call) = (self, pending.call);
         // Without a person, the question is not asked.
         let preview = if screen.questions.has_person() { pending.request_preview().await } else { None };
+        let (title, no) = (format!("Run {}?", call.name), UiAnswer::Confirmed(false));
         let question = UserQuestion {
-            extension: None,
-            kind: UiKind::Approve,
-            title: format!("Run {}?", call.name),
             message,
-            options: Vec::new(),
             call: Some(call.clone()),
             preview: preview.cloned(),
-            default: UiAnswer::Confirmed(false),
+            ..UserQuestion::new(UiKind::Approve, title, no)
         };
-        let over = screen.questions.ask(cancel, &screen.session, question).await;
+        let over = screen.questions.ask_question(cancel, &screen.session, question).await;
         if is_confirmed(over.as_ref()) {
             return ApproverDecision::Approve;
         }

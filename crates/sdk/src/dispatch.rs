@@ -229,8 +229,9 @@ impl FrameDispatcher {
             self.outbox.push(EventInterceptResponse::pass_through(id));
             return Ok(());
         };
+        let host = self.host.for_request(&id);
         let responder = QuestionResponder::<Q>::new(self.outbox.clone(), id);
-        let deciding = handler.call(input, self.host.clone());
+        let deciding = handler.call(input, host);
         self.work.run_intercept(deciding, |outcome| responder.respond(outcome))
     }
 
@@ -241,8 +242,8 @@ impl FrameDispatcher {
         input: I,
         id: RequestId,
     ) -> Result<(), ServeError> {
+        let host = self.host.for_request(&id);
         let responder = QuestionResponder::<Q>::new(self.outbox.clone(), id);
-        let host = self.host.clone();
         match handler {
             Ok(handler) => {
                 self.work.spawn_handler(async move { responder.respond(handler.call(input, host).await) })

@@ -9,7 +9,7 @@ use haft_protocol::event::NoteLevel;
 use haft_protocol::ext::{
     ClearNotes, HelloAck, Notify, Panel, PanelClose, PanelRender, SetStatus, capability,
 };
-use haft_protocol::ids::PanelId;
+use haft_protocol::ids::{PanelId, RequestId};
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
@@ -21,7 +21,11 @@ use crate::pending_calls::PendingCalls;
 /// The host, as a handler sees it. Cheap to clone; background tasks may keep it. After the end of
 /// the connection, frames are discarded.
 #[derive(Debug, Clone)]
-pub struct Host(Arc<HostShared>);
+pub struct Host {
+    shared: Arc<HostShared>,
+    /// The request that the handler answers, if it answers one.
+    request: Option<RequestId>,
+}
 
 #[derive(Debug)]
 struct HostShared {
@@ -32,26 +36,36 @@ struct HostShared {
 
 impl Host {
     pub(crate) fn new(outbox: FrameOutbox, ack: watch::Receiver<Option<Arc<HelloAck>>>) -> Self {
-        Self(Arc::new(HostShared { outbox, calls: PendingCalls::default(), ack }))
+        let shared = HostShared { outbox, calls: PendingCalls::default(), ack };
+        Self { shared: Arc::new(shared), request: None }
+    }
+
+    /// Returns the host for the handler of this request.
+    pub(crate) fn for_request(&self, id: &RequestId) -> Self {
+        Self { shared: Arc::clone(&self.shared), request: Some(id.clone()) }
+    }
+
+    pub(crate) fn request(&self) -> Option<&RequestId> {
+        self.request.as_ref()
     }
 
     pub(crate) fn outbox(&self) -> &FrameOutbox {
-        &self.0.outbox
+        &self.shared.outbox
     }
 
     pub(crate) fn calls(&self) -> &PendingCalls {
-        &self.0.calls
+        &self.shared.calls
     }
 
     /// Shows a note to the user, with the extension's name. It disappears when the user sends the
     /// next prompt.
     pub fn notify(&self, level: NoteLevel, text: impl Into<String>) {
-        self.0.outbox.push(Notify { level, message: text.into() });
+        self.shared.outbox.push(Notify { level, message: text.into() });
     }
 
     /// Removes all notes of this extension.
     pub fn clear_notes(&self) {
-        self.0.outbox.push(ClearNotes {});
+        self.shared.outbox.push(ClearNotes {});
     }
 
     /// Sets a text in the status line, shown with the extension's name: one short line. `key` is
@@ -60,7 +74,7 @@ impl Host {
     /// without a status line ignore it.
     pub fn set_status(&self, key: impl Into<String>, text: impl Into<String>) {
         if self.has_capability(capability::STATUS) {
-            self.0.outbox.push(SetStatus { key: key.into(), text: text.into() });
+            self.shared.outbox.push(SetStatus { key: key.into(), text: text.into() });
         }
     }
 
@@ -70,8 +84,8 @@ impl Host {
     }
 
     /// True if the host has announced this capability. Handlers run only after `hello_ack`.
-    fn has_capability(&self, capability: &str) -> bool {
-        let ack = self.0.ack.borrow();
+    pub(crate) fn has_capability(&self, capability: &str) -> bool {
+        let ack = self.shared.ack.borrow();
         ack.iter().any(|ack| ack.capabilities.iter().any(|known| known == capability))
     }
 
@@ -79,18 +93,18 @@ impl Host {
     /// first content is sent at once, then at most one every 16 ms for each drawn panel, always the
     /// latest.
     pub fn render_panel(&self, panel: Panel) {
-        self.0.outbox.render(PanelRender::from(panel));
+        self.shared.outbox.render(PanelRender::from(panel));
     }
 
     /// Closes a panel. Content that was not yet sent is dropped.
     pub fn close_panel(&self, id: impl Into<String>) {
-        self.0.outbox.close_panel(PanelClose { panel_id: PanelId::new(id) });
+        self.shared.outbox.close_panel(PanelClose { panel_id: PanelId::new(id) });
     }
 
     /// Returns information about the host: version, provider, model, working directory,
     /// capabilities. Waits for `hello_ack`, the first frame of every host.
     pub async fn info(&self) -> Arc<HelloAck> {
-        let mut ack = self.0.ack.clone();
+        let mut ack = self.shared.ack.clone();
         let greeted = ack.wait_for(Option::is_some).await.ok().and_then(|ack| ack.clone());
         match greeted {
             Some(info) => info,

@@ -58,7 +58,7 @@ pub use handler::{HandlerFn, HookHandlerFn, IntoAnswer};
 pub use host::Host;
 pub use logging::log;
 pub use panel::PanelEvent;
-pub use service::{CommandOutput, FilePage, HostError};
+pub use service::{CommandOutput, FilePage, HostError, UserInterface};
 pub use tool::{NoArgs, ToolResult};
 
 /// The types of the protocol that are not re-exported by name.
@@ -67,8 +67,8 @@ pub use haft_protocol::RawJson;
 pub use haft_protocol::content::ResolvedPath;
 pub use haft_protocol::event::NoteLevel;
 pub use haft_protocol::ext::{
-    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CommandAction as Response,
-    ExtensionConfig, HelloAck as HostInfo, InterceptAssistantMessage, InterceptBeforeAgentStart,
-    InterceptBeforeCompact, InterceptToolCall, InterceptTurnStart, LifecycleEvent, Panel, PanelKey,
-    RegisterRejected, ToolCallDecision, TurnStartDecision,
+    AskAnswer, AskCall, AskEnd, AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision,
+    CommandAction as Response, ExtensionConfig, HelloAck as HostInfo, InterceptAssistantMessage,
+    InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptToolCall, InterceptTurnStart, LifecycleEvent,
+    Panel, PanelKey, RegisterRejected, ToolCallDecision, TurnStartDecision, UiAnswer,
 };

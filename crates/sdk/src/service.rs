@@ -1,16 +1,22 @@
 //! Services of the host for an extension: reading, writing, editing and running, with the same
 //! gates as for the model.
 
+mod user_interface;
+
 use std::time::Duration;
 
 use haft_protocol::RawJson;
-use haft_protocol::ext::{HostCall, HostCallCancel, HostCallError, HostCallKind, HostResult, capability};
+use haft_protocol::ext::{
+    AskAnswer, HostCall, HostCallCancel, HostCallError, HostCallKind, HostResult, capability,
+};
 use haft_protocol::ids::RequestId;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::host::Host;
 use crate::tool::ToolResult;
+
+pub use user_interface::UserInterface;
 
 /// The content of a file, or the part that fits into one response.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +52,7 @@ pub enum HostError {
     /// The user has not granted the permission.
     #[error("{reason}")]
     PermissionDenied {
-        /// The missing permission: `fs.read`, `fs.write` or `exec`.
+        /// The missing permission: `fs.read`, `fs.write`, `exec` or `ui`.
         permission: String,
         /// The action that is not permitted.
         reason: String,
@@ -102,6 +108,11 @@ pub enum HostError {
 /// waits in the same file queue. Dropping a call cancels it. Paths are absolute, or relative to the
 /// working directory of the agent.
 impl Host {
+    /// Returns the person at the host, for questions.
+    pub fn ui(&self) -> UserInterface<'_> {
+        UserInterface::new(self)
+    }
+
     /// Reads a text file from its beginning.
     ///
     /// # Errors
@@ -181,19 +192,43 @@ impl Host {
     }
 
     async fn send_host_call(&self, kind: HostCallKind, args: Value) -> Result<HostReply, HostError> {
-        if !self.info().await.capabilities.iter().any(|known| known == capability::HOST_SERVICES) {
+        self.info().await;
+        if !self.has_capability(capability::HOST_SERVICES) {
             let reason = "this host provides no services for extensions".to_owned();
             return Err(HostError::Unavailable { reason });
         }
+        self.send_call(kind, args.into(), None).await.map(HostReply)
+    }
+
+    /// Asks the person. Returns the value of the result.
+    pub(crate) async fn send_ask(&self, kind: HostCallKind, args: RawJson) -> Result<AskAnswer, HostError> {
+        self.info().await;
+        if !self.has_capability(capability::ASKS) {
+            let reason = "this host asks the person nothing for extensions".to_owned();
+            return Err(HostError::Unavailable { reason });
+        }
+        let result = self.send_call(kind, args, self.request().cloned()).await?;
+        let HostReply(HostResult { value, .. }) = HostReply(result).into_success()?;
+        let invalid = |reason: String| HostError::Failed { reason };
+        let value = value.ok_or_else(|| invalid("the host sent a result without a value".to_owned()))?;
+        value.read().map_err(|error| invalid(format!("the host sent an invalid value: {error}")))
+    }
+
+    async fn send_call(
+        &self,
+        kind: HostCallKind,
+        args: RawJson,
+        under: Option<RequestId>,
+    ) -> Result<HostResult, HostError> {
         let (id, result) = self.calls().begin();
-        let call = HostCall { id: id.clone(), call: kind.name().to_owned(), args: args.into() };
+        let call = HostCall { id: id.clone(), call: kind.name().to_owned(), args, under };
         let asking = PendingHostCall { host: self, id: Some(id) };
         let sent = self.outbox().send(call);
         sent.map_err(|error| HostError::Failed { reason: error.to_string() })?;
         let result = result.await;
         asking.disarm();
         let gone = || HostError::Unavailable { reason: "the connection to the host is closed".to_owned() };
-        result.map(HostReply).map_err(|_| gone())
+        result.map_err(|_| gone())
     }
 }
 

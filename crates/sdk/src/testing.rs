@@ -26,11 +26,12 @@ use std::{env, fs, process};
 use haft_protocol::codec;
 use haft_protocol::event::NoteLevel;
 use haft_protocol::ext::{
-    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CallTool, CommandAction,
-    EventGap, HelloAck, HostFrame, HostQuery, InterceptAssistantMessage, InterceptBeforeAgentStart,
-    InterceptBeforeCompact, InterceptToolCall, InterceptTurnStart, InvokeCommand, LifecycleEvent,
-    PROTOCOL_VERSION, Panel, PanelClose, PanelKey, PanelResize, QueryCompletions, QueryResponse,
-    RegisterCommand, RegisterRejected, RegisterTool, Shutdown, ToolCallDecision, TurnStartDecision,
+    AskCall, AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CallTool,
+    CommandAction, EventGap, HelloAck, HostFrame, HostQuery, InterceptAssistantMessage,
+    InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptToolCall, InterceptTurnStart, InvokeCommand,
+    LifecycleEvent, PROTOCOL_VERSION, Panel, PanelClose, PanelKey, PanelResize, QueryCompletions,
+    QueryResponse, RegisterCommand, RegisterRejected, RegisterTool, Shutdown, ToolCallDecision,
+    TurnStartDecision, UiAnswer,
 };
 use haft_protocol::ids::{ExtensionName, PanelId, RequestId, ToolCallId};
 use serde_json::Value;
@@ -52,7 +53,7 @@ mod services;
 
 pub use hook::HookHarness;
 use record::ExtensionRecord;
-use services::{ExtensionInput, ServiceHandler};
+use services::{ExtensionInput, HostBehavior};
 
 /// The line that the SDK sends after each handled event, so that the harness knows; hidden in
 /// transcripts.
@@ -95,6 +96,7 @@ pub fn host_info() -> HelloAck {
             "panel_resize",
             "intercept_roles",
             "host_services",
+            "asks",
             "status",
             "command_completions",
         ]
@@ -113,7 +115,7 @@ impl Harness {
     pub async fn start(extension: Extension) -> Self {
         let dir = TempDir::create();
         let info = HelloAck { data_dir: Some(dir.path().display().to_string()), ..host_info() };
-        Self::connect(extension, info, Some(dir), services::unavailable_services()).await
+        Self::connect(extension, info, Some(dir), HostBehavior::default()).await
     }
 
     /// Starts an extension with this data directory, as for the second start of an extension with
@@ -121,12 +123,12 @@ impl Harness {
     pub async fn start_in(extension: Extension, data_dir: impl Into<PathBuf>) -> Self {
         let data_dir = Some(data_dir.into().display().to_string());
         let info = HelloAck { data_dir, ..host_info() };
-        Self::connect(extension, info, None, services::unavailable_services()).await
+        Self::connect(extension, info, None, HostBehavior::default()).await
     }
 
     /// Starts an extension under a host with this information; see [`host_info`].
     pub async fn start_with(extension: Extension, info: HelloAck) -> Self {
-        Self::connect(extension, info, None, services::unavailable_services()).await
+        Self::connect(extension, info, None, HostBehavior::default()).await
     }
 
     /// Starts an extension like [`start`](Self::start), under a host with services. `answer` gets
@@ -138,14 +140,27 @@ impl Harness {
     ) -> Self {
         let dir = TempDir::create();
         let info = HelloAck { data_dir: Some(dir.path().display().to_string()), ..host_info() };
-        Self::connect(extension, info, Some(dir), Arc::new(answer)).await
+        let behavior = HostBehavior { services: Arc::new(answer), ..HostBehavior::default() };
+        Self::connect(extension, info, Some(dir), behavior).await
+    }
+
+    /// Starts an extension like [`start`](Self::start), with a person who answers its questions. With
+    /// the other methods, there is no person.
+    pub async fn start_with_person(
+        extension: Extension,
+        answer: impl Fn(&AskCall) -> UiAnswer + Send + Sync + 'static,
+    ) -> Self {
+        let dir = TempDir::create();
+        let info = HelloAck { data_dir: Some(dir.path().display().to_string()), ..host_info() };
+        let behavior = HostBehavior { person: Some(Arc::new(answer)), ..HostBehavior::default() };
+        Self::connect(extension, info, Some(dir), behavior).await
     }
 
     async fn connect(
         extension: Extension,
         info: HelloAck,
         dir: Option<TempDir>,
-        answers: ServiceHandler,
+        behavior: HostBehavior,
     ) -> Self {
         let (ours, theirs) = tokio::io::duplex(PIPE);
         let (from_extension, to_extension) = tokio::io::split(ours);
@@ -158,7 +173,7 @@ impl Harness {
             watching.send_modify(|seen| seen.outcome = Some(outcome.map_err(|error| error.to_string())));
         });
         let input: ExtensionInput = Arc::new(Mutex::new(Some(to_extension)));
-        let serving = tokio::spawn(services::serve(seen.clone(), Arc::clone(&input), answers));
+        let serving = tokio::spawn(services::serve(seen.clone(), Arc::clone(&input), behavior));
         let harness = Self {
             seen,
             input,

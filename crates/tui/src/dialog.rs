@@ -79,6 +79,8 @@ pub struct Question {
     /// True if the answer grants something. The dialog is then drawn where no extension can draw, and ignores keys
     /// that were typed before it was visible.
     pub grants: bool,
+    /// The text in the field of an answer while it is empty.
+    pub placeholder: Option<String>,
     /// The time until the question closes without an answer.
     pub within: Option<Duration>,
     /// The answer that is used without an answer of the person, for display.

@@ -83,6 +83,10 @@ impl TextField {
         self.editor.insert(text);
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.editor.is_empty()
+    }
+
     pub(crate) fn rows(&self, width: u16) -> usize {
         if self.one_line { 1 } else { self.editor.layout(width).len() }
     }

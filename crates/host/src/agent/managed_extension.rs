@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use futures::channel::mpsc;
+use haft_core::hooks::GateClock;
 use haft_packages::ExtensionSpec;
 use haft_packages::file_name::dir_name;
 use haft_protocol::ext::{InterceptHook, InterceptKind};
@@ -119,9 +120,20 @@ impl ManagedExtension {
         cancel: &CancellationToken,
         question: H,
     ) -> Result<H::Decision, InterceptFailure> {
+        self.query_with_clock(cancel, question, None).await
+    }
+
+    /// Queries the extension as [`query`](Self::query) does. The clock stands still while the extension waits
+    /// for a person.
+    pub(crate) async fn query_with_clock<H: InterceptHook>(
+        &self,
+        cancel: &CancellationToken,
+        question: H,
+        clock: Option<&GateClock>,
+    ) -> Result<H::Decision, InterceptFailure> {
         let entry = self.current();
         entry
-            .query_process(cancel, question)
+            .query_process(cancel, question, clock)
             .await
             .unwrap_or_else(|error| Err(entry.intercept_failure(H::KIND, &error)))
     }
@@ -152,7 +164,7 @@ impl ManagedExtension {
             self.wait_until_settled().await;
             let deadline = Deadline::after(self.timeouts.intercept);
             let known = timeout_at(deadline.at(), self.wait_while_new()).await;
-            known.map_err(|_| self.not_ready_error(deadline))
+            known.map_err(|_| self.not_ready_error(&deadline))
         };
         cancel.run_until_cancelled(known).await.unwrap_or(Err(CallError::Cancelled))
     }
@@ -176,14 +188,17 @@ impl ManagedExtension {
         &self,
         cancel: &CancellationToken,
         question: H,
+        clock: Option<&GateClock>,
     ) -> Result<Result<H::Decision, InterceptFailure>, CallError> {
-        let deadline = Deadline::after(self.timeout_for(H::KIND));
+        let deadline = Deadline::after(self.timeout_for(H::KIND)).with_clock(clock);
         if let Some(instance) = self.with_view(|now| now.ready_handle(H::KIND).cloned()) {
             return instance.query_hook(cancel, question, deadline).await.map(Ok);
         }
         // Boxed, because most queries do not need the memory of this wait.
         match Box::pin(self.wait_until_ready(cancel, H::KIND)).await? {
-            Ok((instance, deadline)) => instance.query_hook(cancel, question, deadline).await.map(Ok),
+            Ok((instance, deadline)) => {
+                instance.query_hook(cancel, question, deadline.with_clock(clock)).await.map(Ok)
+            }
             Err(failed) => Ok(Err(failed)),
         }
     }
@@ -206,7 +221,7 @@ impl ManagedExtension {
             return Ok(Err(InterceptFailure { verdict: FailureEffect::Pass, reason, detail: None }));
         }
         let deadline = Deadline::after(self.timeout_for(hook));
-        let instance = self.acquire_handle(cancel, deadline).await?;
+        let instance = self.acquire_handle(cancel, &deadline).await?;
         if self.with_view(|now| now.is_missing_subscription(hook)) {
             let why = format!("is required for {} but did not subscribe to it", hook.name());
             return Err(CallError::Gone { why });
@@ -218,7 +233,7 @@ impl ManagedExtension {
     pub(crate) async fn acquire_handle(
         &self,
         cancel: &CancellationToken,
-        deadline: Deadline,
+        deadline: &Deadline,
     ) -> Result<ExtensionHandle, CallError> {
         let known = self.slot.borrow().query_target();
         let answer = match known {
@@ -231,7 +246,7 @@ impl ManagedExtension {
         };
         match (answer, self.successor.get()) {
             (Err(CallError::Gone { .. }), Some(next)) => {
-                Box::pin(next.acquire_handle(cancel, deadline)).await
+                Box::pin(next.acquire_handle(cancel, &deadline)).await
             }
             (answer, _) => answer,
         }
@@ -348,7 +363,7 @@ impl ManagedExtension {
         }
     }
 
-    fn not_ready_error(&self, deadline: Deadline) -> CallError {
+    fn not_ready_error(&self, deadline: &Deadline) -> CallError {
         let seconds = deadline.after.as_secs_f64();
         let begun = if let LifecycleStage::Restarting(ExtensionFailure { message, .. }) = self.stage() {
             format!("{message}, is restarting")

@@ -60,7 +60,7 @@ impl ExtensionTool {
     async fn acquire_handle(
         &self,
         context: &ToolContext,
-        deadline: Deadline,
+        deadline: &Deadline,
     ) -> Result<ExtensionHandle, CallError> {
         let entry = self.entry.current();
         let extension = entry.acquire_handle(&context.cancel, deadline).await?;
@@ -86,7 +86,7 @@ impl ExtensionTool {
     ) -> Result<(ExtensionHandle, Deadline), CallError> {
         self.entry.current().ensure_started(&context.cancel).await?;
         let deadline = Deadline::after(self.entry.timeouts.tool_call);
-        Ok((self.acquire_handle(context, deadline).await?, deadline))
+        Ok((self.acquire_handle(context, &deadline).await?, deadline))
     }
 
     /// Waits for the extension and sends a note to the user if the wait is long.

@@ -32,7 +32,7 @@ use crate::wire::decode::{BackgroundDecode, DecodedLine, is_slow_to_decode};
 use crate::wire::fault::{ExtensionFailure, FaultCode};
 use crate::wire::framer::{FramedLine, LineFramer};
 use crate::wire::pipe::{self, LONG_LINE};
-use calls::HostCallTasks;
+use calls::{HostCallTasks, PersonAsker};
 use child::ChildProcess;
 use sources::{InputEvent, RareEvent, next_command, next_input, next_rare_event};
 
@@ -72,6 +72,11 @@ pub(crate) fn start(start: ActorConfig, connection: Connection) -> ExtensionHand
     let (snapshot, snapshots) = watch::channel(ExtensionSnapshot::from_session(&session));
     let (process, reader, outlet, stderr) = open_connection(connection, &start.log);
     let queue = Arc::new(SendQueue::new(outlet, stall, &limits, start.pump, Arc::downgrade(&commands)));
+    let asker = PersonAsker {
+        extension: start.reporter.name.clone(),
+        frontend: Arc::clone(&start.frontend),
+        log: Arc::clone(&start.log),
+    };
     // Boxed: otherwise each async layer would hold a copy of the actor's memory.
     let actor = Box::new(ExtensionActor {
         session,
@@ -95,7 +100,7 @@ pub(crate) fn start(start: ActorConfig, connection: Connection) -> ExtensionHand
         changes: start.changes,
         on_end: start.on_end,
         on_demand: start.on_demand,
-        calls: HostCallTasks::new(start.desk),
+        calls: HostCallTasks::new(start.desk, asker),
     });
     tokio::spawn(actor.run());
     let (reporter, open) = (start.reporter, TaskTracker::new());

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::event::{AgentEvent, ExtensionFault};
-use haft_protocol::ext::{Panel, PanelRender};
+use haft_protocol::ext::{AskAnswer, AskCall, AskEnd, Panel, PanelRender};
 use haft_protocol::ids::{ExtensionName, PanelId};
 use tokio_util::sync::CancellationToken;
 
@@ -36,6 +36,12 @@ pub trait Frontend: Send + Sync {
 
     /// Inserts text into the editor at the cursor, for a command.
     fn insert(&self, _extension: &ExtensionName, _text: &str) {}
+
+    /// Asks the person a question of an extension. Returns soon after `cancel`; the answer is then ignored.
+    /// Without a person, the question ends at once without an answer.
+    async fn ask(&self, _cancel: &CancellationToken, _extension: &ExtensionName, ask: &AskCall) -> AskAnswer {
+        ask.without_answer(AskEnd::NoPerson)
+    }
 
     /// Asks the person about a gate that keeps failing and therefore blocks its actions. Called once for each
     /// extension and session. Returns soon after `cancel`; the answer is then ignored. Without a person, the

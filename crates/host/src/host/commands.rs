@@ -110,7 +110,7 @@ async fn invoke_command(
 ) -> Result<CommandAction, CallError> {
     entry.ensure_started(cancel).await?;
     let deadline = Deadline::after(entry.timeouts.command);
-    let extension = entry.acquire_handle(cancel, deadline).await?;
+    let extension = entry.acquire_handle(cancel, &deadline).await?;
     let what = format!("/{}", command.name).into();
     extension.query_or_report(cancel, command, what, deadline, FaultCode::FrameInvalid).await
 }

@@ -49,7 +49,7 @@ impl CompletionTracker {
         let Some((number, newest)) = self.begin(&key, cancel) else { return Ok(Vec::new()) };
         let ending = CompletionGuard { completing: self, key: &key, number, failed: None };
         let deadline = Deadline::after(entry.timeouts.completions);
-        let answer = match entry.acquire_handle(&newest, deadline).await {
+        let answer = match entry.acquire_handle(&newest, &deadline).await {
             Ok(extension) => {
                 let what = format!("completion of /{}", question.name).into();
                 extension.query_or_report(&newest, question, what, deadline, FaultCode::FrameInvalid).await

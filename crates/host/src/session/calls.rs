@@ -1,9 +1,12 @@
 //! Calls of an extension to the host: limits their number and answers each once.
 
 use haft_protocol::defense::{Defense, is_up};
-use haft_protocol::ext::{HostCall, HostCallError, HostCallKind, HostResult, ResultBlock};
+use haft_protocol::ext::{
+    AskCall, HostCall, HostCallError, HostCallKind, HostResult, HostService, ResultBlock,
+};
 use haft_protocol::ids::RequestId;
 
+use super::output::HostCallTask;
 use super::pending::PendingQuestions;
 use super::{HostCallRequest, SessionConfig};
 use crate::wire::decode::excerpt;
@@ -17,9 +20,20 @@ pub(super) struct HostCalls {
 #[derive(Debug)]
 struct OpenCall {
     id: RequestId,
+    kind: HostCallKind,
+    /// The request that the call serves, if the extension named one or only one was open.
+    under: Option<ServedRequest>,
     /// The number of lines that were written to the extension before the call. The call serves the open
     /// queries among them.
     behind: u64,
+}
+
+/// An open request of the host that a call serves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ServedRequest {
+    pub(super) id: RequestId,
+    /// The number of its line.
+    pub(super) line: u64,
 }
 
 impl HostCalls {
@@ -36,13 +50,25 @@ impl HostCalls {
     pub(super) fn begin(
         &mut self,
         call: HostCall,
+        under: Option<ServedRequest>,
         facts: &SessionConfig,
         is_ready: bool,
         lines: u64,
     ) -> Result<HostCallRequest, HostResult> {
         let kind = self.admit(&call, facts, is_ready)?;
-        self.open.push(OpenCall { id: call.id.clone(), behind: lines });
-        Ok(HostCallRequest { id: call.id, kind, args: call.args })
+        let task = match AskCall::read(kind, &call.args) {
+            None => HostCallTask::Tool { kind, args: call.args },
+            Some(Ok(ask)) => HostCallTask::Ask(ask),
+            Some(Err(detail)) => {
+                return Err(refuse_call(
+                    call.id,
+                    HostCallError::InvalidArgs,
+                    format!("{}: {detail}", kind.name()),
+                ));
+            }
+        };
+        self.open.push(OpenCall { id: call.id.clone(), kind, under, behind: lines });
+        Ok(HostCallRequest { id: call.id, task })
     }
 
     fn admit(
@@ -51,12 +77,7 @@ impl HostCalls {
         facts: &SessionConfig,
         is_ready: bool,
     ) -> Result<HostCallKind, HostResult> {
-        let refuse = |code, text: String| refusal(call.id.clone(), code, text);
-        let max_calls = facts.limits.max_host_calls;
-        if !facts.services {
-            let text = "this host serves no calls from extensions".to_owned();
-            return Err(refuse(HostCallError::Unavailable, text));
-        }
+        let refuse = |code, text: String| refuse_call(call.id.clone(), code, text);
         if !is_ready {
             return Err(refuse(
                 HostCallError::Unavailable,
@@ -69,14 +90,31 @@ impl HostCalls {
             let text = format!("unknown call {call:?}; the calls are {}", names.join(", "));
             refuse(HostCallError::UnknownCall, text)
         })?;
+        if kind.tool().is_some() && !facts.services {
+            let text = "this host runs no tools for extensions".to_owned();
+            return Err(refuse(HostCallError::Unavailable, text));
+        }
         check_granted(kind, call, facts)?;
-        if self.open.len() >= usize::try_from(max_calls).unwrap_or(usize::MAX) {
-            let text = format!(
-                "{max_calls} calls are already running, which is the limit; wait until one of them ends"
-            );
+        // A question waits for a person and must not keep other calls from running.
+        let is_ask = |kind: HostCallKind| kind.service() == HostService::Ui;
+        let running = self.open.iter().filter(|open| is_ask(open.kind) == is_ask(kind)).count();
+        let (limit, what) = match is_ask(kind) {
+            true => (facts.limits.max_asks, "questions are already open"),
+            false => (facts.limits.max_host_calls, "calls are already running"),
+        };
+        if running >= usize::try_from(limit).unwrap_or(usize::MAX) {
+            let text = format!("{limit} {what}, which is the limit; wait until one of them ends");
             return Err(refuse(HostCallError::Busy, text));
         }
         Ok(kind)
+    }
+
+    /// Returns the request whose time stands still while this question to the person is open; `None` for other
+    /// calls.
+    pub(super) fn waiting_request(&self, id: &RequestId) -> Option<&RequestId> {
+        let call = self.open.iter().find(|call| call.id == *id)?;
+        let under = call.under.as_ref().filter(|_| call.kind.service() == HostService::Ui)?;
+        Some(&under.id)
     }
 
     /// Ends a call. Returns false if no such call is running.
@@ -85,11 +123,19 @@ impl HostCalls {
         place.map(|place| self.open.swap_remove(place)).is_some()
     }
 
+    /// True if an open question to the person serves this request.
+    pub(super) fn is_person_asked(&self, request: &RequestId) -> bool {
+        self.open.iter().any(|call| self.waiting_request(&call.id) == Some(request))
+    }
+
     /// Returns the calls that end with the query in this line, because no caller waits for its answer. These
-    /// are the calls that were made while it was open, unless another open query may need them. Calls outside
-    /// any query continue.
+    /// are the calls that serve it. If a call may serve several queries, it ends with the last of them. Calls
+    /// outside any query continue.
     pub(super) fn ended_by<T>(&self, line: u64, pending: &PendingQuestions<T>) -> Vec<RequestId> {
-        let ends = |call: &&OpenCall| line <= call.behind && !pending.has_within(call.behind);
+        let ends = |call: &&OpenCall| match &call.under {
+            Some(under) => under.line == line,
+            None => line <= call.behind && !pending.has_within(call.behind),
+        };
         self.open.iter().filter(ends).map(|call| call.id.clone()).collect()
     }
 
@@ -121,7 +167,7 @@ fn check_granted(kind: HostCallKind, call: &HostCall, facts: &SessionConfig) -> 
     let text =
         format!("extension {name} must not use {what} through haft: the permission {service} is not granted");
     let permission = Some(service.name().to_owned());
-    Err(HostResult { permission, ..refusal(call.id.clone(), HostCallError::PermissionDenied, text) })
+    Err(HostResult { permission, ..refuse_call(call.id.clone(), HostCallError::PermissionDenied, text) })
 }
 
 fn first_line(result: &HostResult) -> &str {
@@ -133,7 +179,16 @@ fn first_line(result: &HostResult) -> &str {
 }
 
 /// Returns the answer to a call that is refused.
-pub(super) fn refusal(id: RequestId, code: HostCallError, text: String) -> HostResult {
+pub(super) fn refuse_call(id: RequestId, code: HostCallError, text: String) -> HostResult {
     let content = vec![ResultBlock::Text { text }];
-    HostResult { id, content, is_error: true, code: Some(code), by: None, permission: None, details: None }
+    HostResult {
+        id,
+        content,
+        is_error: true,
+        code: Some(code),
+        by: None,
+        permission: None,
+        details: None,
+        value: None,
+    }
 }

@@ -18,7 +18,7 @@ use haft_protocol::ext::{
 use haft_protocol::hook::{HookReply, UnreadableLine};
 use haft_protocol::ids::RequestId;
 
-use super::calls::refusal;
+use super::calls::{ServedRequest, refuse_call};
 use super::dialect::{HELLO, QueryAnswer, SessionDialect};
 use super::grants::{reject_tool, split_granted};
 use super::offers::ExtensionOffers;
@@ -365,14 +365,40 @@ impl<T> ExtensionSession<T> {
             );
             return self.out.report(FaultCode::FrameInvalid, text);
         }
-        match self.calls.begin(call, &self.facts, self.phase == ConnectionPhase::Ready, self.out.lines) {
+        let under = match self.request_of(&call) {
+            Ok(under) => under,
+            Err(refused) => {
+                self.count_unrequested(bytes, now);
+                return self.write_result(&refused, now);
+            }
+        };
+        let is_ready = self.phase == ConnectionPhase::Ready;
+        match self.calls.begin(call, under, &self.facts, is_ready, self.out.lines) {
             Ok(request) => {
                 self.unasked.count_call(bytes, now, &mut self.out);
+                if let Some(waiting) = self.calls.waiting_request(&request.id) {
+                    self.pending.stop_time(waiting, now);
+                }
                 self.out.push(SessionOutput::Call(request));
             }
             Err(refused) => {
                 self.count_unrequested(bytes, now);
                 self.write_result(&refused, now);
+            }
+        }
+    }
+
+    /// Returns the open request of the host that a call serves.
+    fn request_of(&self, call: &HostCall) -> Result<Option<ServedRequest>, HostResult> {
+        let Some(id) = &call.under else {
+            return Ok(self.pending.only_open().map(|(id, line)| ServedRequest { id: id.clone(), line }));
+        };
+        match self.pending.get(id) {
+            Some(open) => Ok(Some(ServedRequest { id: id.clone(), line: open.line })),
+            None => {
+                let id = excerpt(id.as_str().as_bytes());
+                let text = format!("the request {id} in `under` is not open; it was answered or cancelled");
+                Err(refuse_call(call.id.clone(), HostCallError::Cancelled, text))
             }
         }
     }
@@ -386,7 +412,11 @@ impl<T> ExtensionSession<T> {
     }
 
     pub(crate) fn handle_result(&mut self, result: HostResult, now: Instant) {
+        let waiting = self.calls.waiting_request(&result.id).cloned();
         if self.calls.end(&result.id) {
+            if let Some(waiting) = waiting.filter(|waiting| !self.calls.is_person_asked(waiting)) {
+                self.pending.resume_time(&waiting, now);
+            }
             self.write_result(&result, now);
         }
     }
@@ -405,8 +435,8 @@ impl<T> ExtensionSession<T> {
             }
             Err(detail) => {
                 let text = format!("the result is too long: {detail}");
-                let refusal = refusal(result.id.clone(), HostCallError::Failed, text);
-                if let Ok(line) = self.out.encode(HostFrame::HostResult(refusal)) {
+                let refused = refuse_call(result.id.clone(), HostCallError::Failed, text);
+                if let Ok(line) = self.out.encode(HostFrame::HostResult(refused)) {
                     self.out.write(line, false);
                 }
             }

@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use haft_protocol::RawJson;
-use haft_protocol::ext::{ClearNotes, HostCallKind, Limits, Notify, PanelClose, PanelRender, SetStatus};
+use haft_protocol::ext::{
+    AskCall, ClearNotes, HostCallKind, Limits, Notify, PanelClose, PanelRender, SetStatus,
+};
 use haft_protocol::ids::RequestId;
 
 use super::dialect::{OutboundMessage, QueryAnswer};
@@ -46,8 +48,14 @@ pub(crate) enum UiUpdate {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HostCallRequest {
     pub(crate) id: RequestId,
-    pub(crate) kind: HostCallKind,
-    pub(crate) args: RawJson,
+    pub(crate) task: HostCallTask,
+}
+
+/// The work of a host call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum HostCallTask {
+    Tool { kind: HostCallKind, args: RawJson },
+    Ask(AskCall),
 }
 
 /// The pending outputs. Numbers the lines, and decides which faults are reported.

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use haft_core::hooks::{GateClock, GateClockPause};
 use haft_protocol::ext::{HostFrame, QueryResponse};
 use haft_protocol::ids::RequestId;
 
@@ -21,6 +22,24 @@ pub(crate) struct OpenQuestion<T> {
     pub(crate) after: Duration,
     /// The number of the query's line, which shows whether it was written.
     pub(crate) line: u64,
+    /// The common time of several queries, which stands still together with the time of this one.
+    pub(crate) clock: Option<GateClock>,
+    pub(crate) standstill: Option<DeadlinePause>,
+}
+
+/// A time in which the deadline of a query does not come closer.
+#[derive(Debug)]
+pub(crate) struct DeadlinePause {
+    since: Instant,
+    /// Ends when it is dropped.
+    _pause: Option<GateClockPause>,
+}
+
+impl<T> OpenQuestion<T> {
+    /// Returns the deadline; `None` while the time stands still.
+    fn deadline(&self) -> Option<Instant> {
+        self.standstill.is_none().then_some(self.until)
+    }
 }
 
 /// The kind of frame that answers a query.
@@ -118,7 +137,33 @@ impl<T> PendingQuestions<T> {
 
     /// Closes an overdue query, the oldest first.
     pub(crate) fn close_overdue(&mut self, now: Instant) -> Option<OpenQuestion<T>> {
-        self.close(|_, open| open.until <= now, |open| QuestionFate::Dropped(open.kind))
+        let is_overdue = |open: &OpenQuestion<T>| open.deadline().is_some_and(|until| until <= now);
+        self.close(|_, open| is_overdue(open), |open| QuestionFate::Dropped(open.kind))
+    }
+
+    /// Returns the only open query, with the number of its line.
+    pub(crate) fn only_open(&self) -> Option<(&RequestId, u64)> {
+        let (id, open) = self.open.front().filter(|_| self.open.len() == 1)?;
+        Some((id, open.line))
+    }
+
+    /// Stops the time of a query, unless it stands still already.
+    pub(crate) fn stop_time(&mut self, id: &RequestId, now: Instant) {
+        if let Some((_, open)) = self.open.iter_mut().find(|(known, _)| known == id)
+            && open.standstill.is_none()
+        {
+            let pause = open.clock.as_ref().map(GateClock::pause_clock);
+            open.standstill = Some(DeadlinePause { since: now, _pause: pause });
+        }
+    }
+
+    /// Lets the time of a query run again.
+    pub(crate) fn resume_time(&mut self, id: &RequestId, now: Instant) {
+        if let Some((_, open)) = self.open.iter_mut().find(|(known, _)| known == id)
+            && let Some(DeadlinePause { since, .. }) = open.standstill.take()
+        {
+            open.until += now.saturating_duration_since(since);
+        }
     }
 
     /// Closes the query of this line, which could not be sent.
@@ -135,7 +180,7 @@ impl<T> PendingQuestions<T> {
     }
 
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.open.iter().map(|(_, open)| open.until).min()
+        self.open.iter().filter_map(|(_, open)| open.deadline()).min()
     }
 
     /// True if an open query was not written yet: only the first `flushed` lines were.

@@ -7,6 +7,7 @@ mod activation;
 mod agent;
 #[cfg(unix)]
 mod approved;
+mod asks;
 mod bytes;
 mod commands;
 mod gate_failures;

@@ -42,6 +42,9 @@ pub mod capability {
     /// The host runs `host_call` frames. An extension with this capability also gets the owner of
     /// an intercepted tool call of another extension.
     pub const HOST_SERVICES: &str = "host_services";
+    /// The host asks the person for the extension: the calls `confirm`, `select`, `input` and
+    /// `editor` of `host_call`.
+    pub const ASKS: &str = "asks";
     /// The host reports rejected registrations to the extension.
     pub const REGISTER_REJECTED: &str = "register_rejected";
     /// The host asks for completions of commands that are registered with `completes`.
@@ -62,6 +65,7 @@ pub mod capability {
         EVENT_GAP,
         INTERCEPT_ROLES,
         HOST_SERVICES,
+        ASKS,
         REGISTER_REJECTED,
         COMMAND_COMPLETIONS,
         STATUS,

@@ -1,6 +1,8 @@
-//! `host_call`, `host_call_cancel` and `host_result`: an extension uses the host's own tools. The
-//! calls pass the same gates, the same file queue and the same limits as the calls of the model.
-//! Requires the capability `host_services`.
+//! `host_call`, `host_call_cancel` and `host_result`: an extension asks something of the host.
+//!
+//! Each kind of call is one line of [`HostCallKind`]. The calls of tools pass the same gates, the
+//! same file queue and the same limits as the calls of the model, and require the capability
+//! `host_services`. [`AskCall`](super::AskCall) asks the person.
 //!
 //! ```json
 //! {"type":"host_call","id":"c1","call":"write","args":{"path":"notes.txt","content":"rain\n"}}
@@ -18,19 +20,24 @@ use crate::json::RawJson;
 use crate::named_enum::named_enum;
 use crate::read::null_is_default;
 
-/// Runs a tool of the host for the extension. The host always answers with `host_result`. A call
-/// before `ready` fails with `unavailable`.
+/// Runs a tool of the host for the extension, or asks the person. The host always answers with
+/// `host_result`. A call before `ready` fails with `unavailable`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HostCall {
     /// The id for the result. It must be unique among the open calls.
     pub id: RequestId,
-    /// The operation: `read`, `write`, `edit` or `exec`.
+    /// The operation: `read`, `write`, `edit` or `exec`; since haft, with `asks`: `confirm`,
+    /// `select`, `input` or `editor`.
     #[serde(deserialize_with = "crate::ids::printable")]
     pub call: String,
-    /// The arguments of the tool `read`, `write`, `edit` or `bash`.
+    /// The arguments: those of the tool `read`, `write`, `edit` or `bash`, or those of the question.
     #[serde(deserialize_with = "crate::json::object")]
     #[schemars(schema_with = "crate::json::object_schema")]
     pub args: RawJson,
+    /// The `id` of the host's open request that the call serves; absent: the only open one, if there
+    /// is one. While a question to the person is open, the time limit of that request does not run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub under: Option<RequestId>,
 }
 
 /// Cancels a `host_call`. A call that has not started does not run; a command ends with all its
@@ -41,7 +48,8 @@ pub struct HostCallCancel {
     pub id: RequestId,
 }
 
-/// The result of a `host_call`: the content that the model would get, and the kind of a failure.
+/// The result of a `host_call`: for a tool, the content that the model would get; for a question,
+/// its value; or the kind of a failure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HostResult {
     /// The `id` of the `host_call`.
@@ -59,7 +67,8 @@ pub struct HostResult {
     /// With `blocked`: the extension or hook that blocked the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// With `permission_denied`: the permission that is not granted, `fs.read`, `fs.write` or `exec`.
+    /// With `permission_denied`: the permission that is not granted, `fs.read`, `fs.write`, `exec`
+    /// or `ui`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permission: Option<String>,
     /// Data about the result, for programs, such as the diff of a change. For `read`, `next_offset`
@@ -67,6 +76,11 @@ pub struct HostResult {
     #[serde(default, deserialize_with = "object_or_null", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
     pub details: Option<RawJson>,
+    /// The value of a call that has one: for a question, the answer and `why` it ended. Since haft,
+    /// with `asks`.
+    #[serde(default, deserialize_with = "object_or_null", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
+    pub value: Option<RawJson>,
 }
 
 fn object_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RawJson>, D::Error> {
@@ -87,18 +101,27 @@ named_enum! {
         Edit = "edit",
         /// Run a shell command.
         Exec = "exec",
+        /// Ask the person for yes or no.
+        Confirm = "confirm",
+        /// Ask the person to choose a text.
+        Select = "select",
+        /// Ask the person for a text of one line.
+        Input = "input",
+        /// Ask the person to change a text of any number of lines.
+        Editor = "editor",
     }
 }
 
 impl HostCallKind {
-    /// Returns the built-in tool that runs the call. The call has the arguments of this tool, and
-    /// gates see its name.
-    pub const fn tool(self) -> &'static str {
+    /// Returns the built-in tool that runs the call; `None` if no tool does. The call has the
+    /// arguments of this tool, and gates see its name.
+    pub const fn tool(self) -> Option<&'static str> {
         match self {
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::Edit => "edit",
-            Self::Exec => "bash",
+            Self::Read => Some("read"),
+            Self::Write => Some("write"),
+            Self::Edit => Some("edit"),
+            Self::Exec => Some("bash"),
+            Self::Confirm | Self::Select | Self::Input | Self::Editor => None,
         }
     }
 
@@ -108,6 +131,7 @@ impl HostCallKind {
             Self::Read => HostService::FsRead,
             Self::Write | Self::Edit => HostService::FsWrite,
             Self::Exec => HostService::Exec,
+            Self::Confirm | Self::Select | Self::Input | Self::Editor => HostService::Ui,
         }
     }
 }

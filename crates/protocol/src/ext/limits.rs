@@ -61,6 +61,8 @@ limits! {
     tool_call_ms: u64 = 60_000,
     /// The maximum number of open `host_call` frames.
     max_host_calls: u32 = limits::MAX_HOST_CALLS,
+    /// The maximum number of open questions to the person, which do not count as `host_call` frames.
+    max_asks: u32 = limits::MAX_ASKS,
     /// The time of a `host_call` on a file, from its approval to its end, including the wait for
     /// other changes of the file.
     host_call_ms: u64 = 30_000,

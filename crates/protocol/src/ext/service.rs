@@ -11,6 +11,8 @@ named_enum! {
         FsWrite = "fs.write",
         /// Running shell commands.
         Exec = "exec",
+        /// Asking the person.
+        Ui = "ui",
     }
 }
 

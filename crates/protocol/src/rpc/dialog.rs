@@ -8,6 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::content::{CallPreview, ToolCall};
+use crate::dialog::UiAnswer;
 use crate::ids::ExtensionName;
 
 /// A question for the person, for clients that sent `"ui":true`. It waits for an answer, unless it has
@@ -28,6 +29,12 @@ pub struct UiRequest {
     /// The choices, for `select` and `gate_failing`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
+    /// For `input`: the text in the empty field, which is not an answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placeholder: Option<String>,
+    /// For `editor`: the text that the person changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefill: Option<String>,
     /// For `approve`: the tool call, with the tool and the arguments that will run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<ToolCall>,
@@ -53,23 +60,13 @@ pub enum UiKind {
     Approve,
     /// One of `options`: `value`.
     Select,
-    /// A text: `value`.
+    /// A text of one line: `value`.
     Input,
+    /// A text of any number of lines: `value`.
+    Editor,
     /// An extension whose approval is required keeps failing: `value` is `restart`,
     /// `continue_without` or `stop`.
     GateFailing,
-}
-
-/// An answer: exactly one of these fields.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "AnswerFields", into = "AnswerFields")]
-pub enum UiAnswer {
-    /// Yes or no, to `confirm` and `approve`.
-    Confirmed(bool),
-    /// The text that was chosen or typed.
-    Value(String),
-    /// No answer: the default applies.
-    Cancelled,
 }
 
 /// The answer to a `ui_request`.
@@ -95,56 +92,4 @@ pub enum UiEnd {
     Cancelled,
     /// The process ends, or the session was closed.
     Shutdown,
-}
-
-/// The fields of an answer.
-#[derive(Default, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(expecting = "an object")]
-struct AnswerFields {
-    /// For `confirm` and `approve`: yes or no.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    confirmed: Option<bool>,
-    /// For `select`, `input` and `gate_failing`: the selected or typed text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    value: Option<String>,
-    /// True to select the default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    cancelled: Option<bool>,
-}
-
-impl From<UiAnswer> for AnswerFields {
-    fn from(answer: UiAnswer) -> Self {
-        match answer {
-            UiAnswer::Confirmed(yes) => Self { confirmed: Some(yes), ..Self::default() },
-            UiAnswer::Value(value) => Self { value: Some(value), ..Self::default() },
-            UiAnswer::Cancelled => Self { cancelled: Some(true), ..Self::default() },
-        }
-    }
-}
-
-impl TryFrom<AnswerFields> for UiAnswer {
-    type Error = &'static str;
-
-    fn try_from(fields: AnswerFields) -> Result<Self, &'static str> {
-        match (fields.confirmed, fields.value, fields.cancelled.unwrap_or(false)) {
-            (Some(yes), None, false) => Ok(Self::Confirmed(yes)),
-            (None, Some(value), false) => Ok(Self::Value(value)),
-            (None, None, true) => Ok(Self::Cancelled),
-            _ => Err("exactly one of confirmed, value and cancelled is needed"),
-        }
-    }
-}
-
-impl schemars::JsonSchema for UiAnswer {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "UiAnswer".into()
-    }
-
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        AnswerFields::json_schema(generator)
-    }
 }

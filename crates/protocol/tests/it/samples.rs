@@ -73,6 +73,7 @@ pub(crate) fn host() -> Vec<HostFrame> {
             .into_frame(id("7")),
         before_compact().into_frame(id("9")),
         host_result().into(),
+        ask_result().into(),
         HostResult { content: Vec::new(), details: None, ..refused() }.into(),
         PanelKey { panel_id: panel(), key: "rune".into(), text: Some("x".into()) }.into(),
         PanelResize { panel_id: panel(), width: 80, height: 24 }.into(),
@@ -91,6 +92,18 @@ fn host_result() -> HostResult {
         by: None,
         permission: None,
         details: Some(json(r#"{"next_offset":2001}"#)),
+        value: None,
+    }
+}
+
+fn ask_result() -> HostResult {
+    let answer = AskAnswer { answer: UiAnswer::Value("No".into()), why: AskEnd::Answered };
+    HostResult {
+        id: id("c3"),
+        content: Vec::new(),
+        details: None,
+        value: Some(RawJson::from_value(&answer).unwrap()),
+        ..host_result()
     }
 }
 
@@ -159,7 +172,15 @@ pub(crate) fn extension() -> Vec<ExtensionFrame> {
     frames.extend([
         CommandCompletionsResponse { id: id("1"), items }.into(),
         CommandCompletionsResponse { id: id("1"), items: Vec::new() }.into(),
-        HostCall { id: id("c1"), call: "read".into(), args: json(r#"{"path":"notes.txt"}"#) }.into(),
+        HostCall { id: id("c1"), call: "read".into(), args: json(r#"{"path":"notes.txt"}"#), under: None }
+            .into(),
+        HostCall {
+            id: id("c3"),
+            call: "select".into(),
+            args: json(r#"{"title":"Allow?","options":["Yes","No"]}"#),
+            under: Some(id("h41")),
+        }
+        .into(),
         HostCallCancel { id: id("c1") }.into(),
         PanelRender {
             panel_id: panel(),

@@ -19,7 +19,7 @@ fn lines<F: FrameSet>(frames: &[F]) -> String {
 #[test]
 fn host_frames_serialize_as_documented_lines() {
     assert_snapshot!(lines(&samples::host()), @r#"
-    {"type":"hello_ack","protocol_version":1,"zot_version":"0.1.0","haft_version":"0.1.0","provider":"anthropic","model":"claude","cwd":"/src/app","extension_dir":"/ext/todo","data_dir":"/ext/todo","capabilities":["panel_resize","before_agent_start","before_compact","ping","event_gap","intercept_roles","host_services","register_rejected","status"],"limits":{"max_line":1048576,"max_result_line":8388608,"max_depth":64,"max_nodes":200000,"max_name":64,"max_tools":128,"max_tools_in_all":512,"max_commands":256,"max_completions":100,"max_completion_text":200,"max_tool_description":4096,"max_tool_schema":65536,"hello_ms":10000,"ready_ms":10000,"command_ms":30000,"completions_ms":1000,"tool_call_ms":60000,"max_host_calls":16,"host_call_ms":30000,"intercept_ms":5000,"approval_ms":60000,"queue_frames":256,"queue_bytes":4194304,"write_stall_ms":10000,"partial_line_ms":30000,"frames_per_second":200,"frame_burst":2000,"overrun_ms":10000,"notes_per_second":10,"note_burst":50,"max_status_items":8,"max_status_text":80,"panels_per_second":30,"ping_ms":5000,"pong_ms":10000,"stderr_per_second":65536,"max_log":1048576,"max_result_text":51200,"max_result_lines":2000,"max_image":5242880,"max_images":8,"restart_min_ms":500,"restart_max_ms":30000,"max_crashes":5,"crash_window_ms":180000,"shutdown_ms":2000,"kill_ms":1000},"config":{"units":"si"},"sandbox":"standard","granted":{"net":"none"}}
+    {"type":"hello_ack","protocol_version":1,"zot_version":"0.1.0","haft_version":"0.1.0","provider":"anthropic","model":"claude","cwd":"/src/app","extension_dir":"/ext/todo","data_dir":"/ext/todo","capabilities":["panel_resize","before_agent_start","before_compact","ping","event_gap","intercept_roles","host_services","register_rejected","status"],"limits":{"max_line":1048576,"max_result_line":8388608,"max_depth":64,"max_nodes":200000,"max_name":64,"max_tools":128,"max_tools_in_all":512,"max_commands":256,"max_completions":100,"max_completion_text":200,"max_tool_description":4096,"max_tool_schema":65536,"hello_ms":10000,"ready_ms":10000,"command_ms":30000,"completions_ms":1000,"tool_call_ms":60000,"max_host_calls":16,"max_asks":4,"host_call_ms":30000,"intercept_ms":5000,"approval_ms":60000,"queue_frames":256,"queue_bytes":4194304,"write_stall_ms":10000,"partial_line_ms":30000,"frames_per_second":200,"frame_burst":2000,"overrun_ms":10000,"notes_per_second":10,"note_burst":50,"max_status_items":8,"max_status_text":80,"panels_per_second":30,"ping_ms":5000,"pong_ms":10000,"stderr_per_second":65536,"max_log":1048576,"max_result_text":51200,"max_result_lines":2000,"max_image":5242880,"max_images":8,"restart_min_ms":500,"restart_max_ms":30000,"max_crashes":5,"crash_window_ms":180000,"shutdown_ms":2000,"kill_ms":1000},"config":{"units":"si"},"sandbox":"standard","granted":{"net":"none"}}
     {"type":"register_rejected","what":"tool","name":"bash2","permission":"tools.register","reason":"not granted"}
     {"type":"command_invoked","id":"1","name":"weather","args":"berlin"}
     {"type":"command_invoked","id":"2","name":"weather"}
@@ -45,6 +45,7 @@ fn host_frames_serialize_as_documented_lines() {
     {"type":"event_intercept","id":"7","event":"before_agent_start","prompt":"rain?","system_prompt":"You are haft."}
     {"type":"event_intercept","id":"9","event":"before_compact","reason":"manual","instructions":"mind the tests","tokens_before":7000,"window":8192,"previous_summary":"A bug.","files_read":["a.rs"],"files_modified":["b.rs"],"first_kept":"2","entries":[{"id":"1","text":"[user]\nfix it","may_begin":true},{"id":"2","text":"[result of read]\nx"}]}
     {"type":"host_result","id":"c1","content":[{"type":"text","text":"rain\n"}],"details":{"next_offset":2001}}
+    {"type":"host_result","id":"c3","content":[],"value":{"value":"No","why":"answered"}}
     {"type":"host_result","id":"c1","content":[],"is_error":true,"code":"permission_denied","by":"haft","permission":"fs.write"}
     {"type":"panel_key","panel_id":"todos","key":"rune","text":"x"}
     {"type":"panel_resize","panel_id":"todos","width":80,"height":24}
@@ -91,6 +92,7 @@ fn extension_frames_serialize_as_documented_lines() {
     {"type":"command_completions_response","id":"1","items":[{"value":"done 1","label":"milk","description":"is done"},{"value":"drop 1"}]}
     {"type":"command_completions_response","id":"1"}
     {"type":"host_call","id":"c1","call":"read","args":{"path":"notes.txt"}}
+    {"type":"host_call","id":"c3","call":"select","args":{"title":"Allow?","options":["Yes","No"]},"under":"h41"}
     {"type":"host_call_cancel","id":"c1"}
     {"type":"panel_render","panel_id":"todos","lines":["□ a"]}
     {"type":"panel_close","panel_id":"todos"}

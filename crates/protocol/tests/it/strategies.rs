@@ -107,9 +107,10 @@ pub(crate) fn host_frame() -> impl Strategy<Value = HostFrame> {
 fn host_result() -> impl Strategy<Value = HostFrame> {
     let codes = [HostCallError::Blocked, HostCallError::Stale, HostCallError::Failed];
     let optional = (option::of(prop::sample::select(codes.to_vec())), option::of(text()), option::of(text()));
-    (id(), vec(block(), 0..4), any::<bool>(), optional, option::of(object())).prop_map(
-        |(id, content, is_error, (code, by, permission), details)| {
-            HostResult { id, content, is_error, code, by, permission, details }.into()
+    let objects = (option::of(object()), option::of(object()));
+    (id(), vec(block(), 0..4), any::<bool>(), optional, objects).prop_map(
+        |(id, content, is_error, (code, by, permission), (details, value))| {
+            HostResult { id, content, is_error, code, by, permission, details, value }.into()
         },
     )
 }
@@ -244,7 +245,13 @@ pub(crate) fn extension_frame() -> impl Strategy<Value = ExtensionFrame> {
             .prop_map(|(events, intercept)| Subscribe { events, intercept }.into()),
         Just(Ready {}.into()),
         tool_result(),
-        (id(), name(), object()).prop_map(|(id, call, args)| HostCall { id, call, args }.into()),
+        (id(), name(), object(), option::of(id())).prop_map(|(id, call, args, under)| HostCall {
+            id,
+            call,
+            args,
+            under
+        }
+        .into()),
         id().prop_map(|id| HostCallCancel { id }.into()),
         intercept_response(),
         command_response(),

@@ -7,27 +7,19 @@ use super::*;
 fn question(kind: UiKind) -> UserQuestion {
     let (options, default) = match kind {
         UiKind::Confirm | UiKind::Approve => (vec![], UiAnswer::Confirmed(false)),
-        UiKind::Input => (vec![], UiAnswer::Cancelled),
+        UiKind::Input | UiKind::Editor => (vec![], UiAnswer::Cancelled),
         UiKind::Select => (vec!["main", "dev"], UiAnswer::Cancelled),
         UiKind::GateFailing => (vec!["restart", "stop"], UiAnswer::Value("stop".into())),
     };
-    UserQuestion {
-        extension: None,
-        kind,
-        title: "Now?".into(),
-        message: String::new(),
-        options: options.into_iter().map(str::to_owned).collect(),
-        call: None,
-        preview: None,
-        default,
-    }
+    let options = options.into_iter().map(str::to_owned).collect();
+    UserQuestion { options, ..UserQuestion::new(kind, "Now?", default) }
 }
 
 /// Creates a registry with one open question of this kind.
 fn asked(kind: UiKind) -> DialogRegistry {
     let mut dialogs = DialogRegistry::default();
     dialogs.set_answers(true);
-    let request = dialogs.ask(question(kind)).unwrap();
+    let request = dialogs.open_question(question(kind)).unwrap();
     assert_eq!((request.id.as_str(), request.kind, request.timeout_ms), ("ui-1", kind, None));
     dialogs
 }
@@ -86,20 +78,20 @@ fn question_ends_once() {
     let mut dialogs = asked(UiKind::Confirm);
     dialogs.answer(response(UiAnswer::Confirmed(true))).unwrap();
     not_open(&mut dialogs);
-    assert_eq!(dialogs.cancel("ui-1"), None);
+    assert_eq!(dialogs.close("ui-1", UiEnd::Cancelled), None);
 
     let mut dialogs = asked(UiKind::Confirm);
-    assert_eq!(dialogs.cancel("ui-1").map(|over| over.why), Some(UiEnd::Cancelled));
+    assert_eq!(dialogs.close("ui-1", UiEnd::Cancelled).map(|over| over.why), Some(UiEnd::Cancelled));
     not_open(&mut dialogs);
 }
 
 #[test]
 fn default_applies_without_an_answering_client() {
     let mut dialogs = DialogRegistry::default();
-    assert_eq!(dialogs.ask(question(UiKind::GateFailing)), None);
+    assert_eq!(dialogs.open_question(question(UiKind::GateFailing)), None);
     let mut dialogs = asked(UiKind::Confirm);
     assert_eq!(dialogs.end().into_iter().map(|over| over.why).collect::<Vec<_>>(), [UiEnd::Shutdown]);
-    assert_eq!(dialogs.ask(question(UiKind::GateFailing)), None);
+    assert_eq!(dialogs.open_question(question(UiKind::GateFailing)), None);
 }
 
 /// A step of the test.
@@ -139,11 +131,11 @@ proptest! {
         let (mut sent, mut ended) = (Vec::new(), Vec::new());
         for step in steps {
             match step {
-                Step::Ask(kind) => sent.push(dialogs.ask(question(kind)).unwrap().id),
+                Step::Ask(kind) => sent.push(dialogs.open_question(question(kind)).unwrap().id),
                 Step::Answer(number, answer) => {
                     ended.extend(dialogs.answer(UiResponse { request: dialog_id(number), answer }).ok().map(|over| over.id));
                 }
-                Step::Cancel(number) => ended.extend(dialogs.cancel(&dialog_id(number)).map(|over| over.id)),
+                Step::Cancel(number) => ended.extend(dialogs.close(&dialog_id(number), UiEnd::Cancelled).map(|over| over.id)),
             }
         }
         ended.extend(dialogs.end().into_iter().map(|over| over.id));

@@ -74,7 +74,7 @@ impl<S: SessionProvider> RpcServer<S> {
                 Ok(over) => {
                     // The client gets the reply to its answer first.
                     self.complete_command(&CommandScope::Process, ticket, empty_reply());
-                    self.questions.conclude(over);
+                    self.questions.conclude_question(over);
                     return None;
                 }
             },

@@ -2,8 +2,13 @@
 
 use std::sync::Arc;
 
+use haft_protocol::RawJson;
 use haft_protocol::codec;
-use haft_protocol::ext::{HostCall, HostCallError, HostFrame, HostResult, ResultBlock};
+use haft_protocol::ext::{
+    AskAnswer, AskCall, AskEnd, HostCall, HostCallError, HostCallKind, HostFrame, HostResult, ResultBlock,
+    UiAnswer,
+};
+use haft_protocol::ids::RequestId;
 use serde_json::{Value, json};
 use tokio::io::{AsyncWriteExt, DuplexStream, WriteHalf};
 use tokio::sync::{Mutex, watch};
@@ -17,23 +22,36 @@ pub(super) type ServiceHandler = Arc<dyn Fn(&str, Value) -> Result<String, HostE
 /// The extension's input, until the test closes it.
 pub(super) type ExtensionInput = Arc<Mutex<Option<WriteHalf<DuplexStream>>>>;
 
-/// Simulates a host without services.
-pub(super) fn unavailable_services() -> ServiceHandler {
-    Arc::new(|call, _| Err(HostError::Unavailable { reason: format!("no {call} in this test") }))
+/// Returns the answer to a question.
+pub(super) type PersonHandler = Arc<dyn Fn(&AskCall) -> UiAnswer + Send + Sync>;
+
+/// The results of all calls.
+pub(super) struct HostBehavior {
+    pub(super) services: ServiceHandler,
+    pub(super) person: Option<PersonHandler>,
+}
+
+impl Default for HostBehavior {
+    /// Simulates a host without services and without a person.
+    fn default() -> Self {
+        let services: ServiceHandler =
+            Arc::new(|call, _| Err(HostError::Unavailable { reason: format!("no {call} in this test") }));
+        Self { services, person: None }
+    }
 }
 
 /// Answers all calls, one after the other, until the extension has ended.
 pub(super) async fn serve(
     seen: watch::Sender<ExtensionRecord>,
     input: ExtensionInput,
-    answers: ServiceHandler,
+    behavior: HostBehavior,
 ) {
     let (mut watching, mut answered) = (seen.subscribe(), 0);
     loop {
         let news = watching.wait_for(|seen| seen.host_calls().nth(answered).is_some()).await;
         let Some(call) = news.ok().and_then(|seen| seen.host_calls().nth(answered).cloned()) else { return };
         answered += 1;
-        let frame = HostFrame::from(run_service(call, &answers));
+        let frame = HostFrame::from(answer_call(call, &behavior));
         let line = codec::encode(&frame).expect("every host frame has a JSON form");
         seen.send_modify(|seen| seen.record_sent(line.trim_end()));
         if let Some(pipe) = input.lock().await.as_mut() {
@@ -43,19 +61,54 @@ pub(super) async fn serve(
     }
 }
 
-fn run_service(HostCall { id, call, args }: HostCall, answers: &ServiceHandler) -> HostResult {
+fn answer_call(call: HostCall, behavior: &HostBehavior) -> HostResult {
+    let kind = HostCallKind::from_name(&call.call);
+    match kind.and_then(|kind| AskCall::read(kind, &call.args)) {
+        None => run_service(call, &behavior.services),
+        Some(Ok(ask)) => {
+            let answer = match &behavior.person {
+                None => ask.without_answer(AskEnd::NoPerson),
+                Some(person) => match person(&ask) {
+                    UiAnswer::Cancelled => ask.without_answer(AskEnd::Cancelled),
+                    answer => AskAnswer { answer, why: AskEnd::Answered },
+                },
+            };
+            let value = Some(RawJson::from_value(&answer).expect("an answer has a JSON form"));
+            HostResult { value, ..result(call.id, Vec::new()) }
+        }
+        Some(Err(reason)) => {
+            let content = vec![ResultBlock::Text { text: reason }];
+            HostResult { is_error: true, code: Some(HostCallError::InvalidArgs), ..result(call.id, content) }
+        }
+    }
+}
+
+fn result(id: RequestId, content: Vec<ResultBlock>) -> HostResult {
+    HostResult {
+        id,
+        content,
+        is_error: false,
+        code: None,
+        by: None,
+        permission: None,
+        details: None,
+        value: None,
+    }
+}
+
+fn run_service(HostCall { id, call, args, .. }: HostCall, answers: &ServiceHandler) -> HostResult {
     let answer = answers(&call, args.read().unwrap_or_default());
     let text = |text: String| vec![ResultBlock::Text { text }];
     match answer {
         Ok(done) => {
             let details = (call == "exec").then(|| json!({ "exit_code": 0 }).into());
             let content = text(done);
-            HostResult { id, content, is_error: false, code: None, by: None, permission: None, details }
+            HostResult { details, ..result(id, content) }
         }
         Err(error) => {
             let (code, by, permission, reason) = error_parts(error);
             let content = text(reason);
-            HostResult { id, content, is_error: true, code: Some(code), by, permission, details: None }
+            HostResult { is_error: true, code: Some(code), by, permission, ..result(id, content) }
         }
     }
 }

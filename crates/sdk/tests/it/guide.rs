@@ -20,6 +20,26 @@ const SHELL: &str = include_str!("../../../../docs/first-extension-shell.md");
 const RUST: &str = include_str!("../../../../docs/first-extension-rust.md");
 const GATE: &str = include_str!("../../../../docs/first-gate.md");
 
+/// The gate of the guide that asks the person.
+mod asking {
+    use haft_sdk::{Extension, GateDecision, UiAnswer};
+
+    #[tokio::test]
+    async fn gate_asks_the_person() {
+        let gate = Extension::new("guard", "1.0.0").gate("bash", |call, host| async move {
+            match host.ui().confirm("Run this command?", call.tool_args.to_string()).await {
+                Ok(true) => GateDecision::allow(),
+                Ok(false) => GateDecision::block("the user said no"),
+                Err(error) => GateDecision::block(error.to_string()),
+            }
+        });
+        let harness =
+            haft_sdk::testing::Harness::start_with_person(gate, |_| UiAnswer::Confirmed(true)).await;
+        let decision = harness.intercept_tool_call("bash", serde_json::json!({"command": "ls"})).await;
+        assert_eq!(decision, haft_sdk::ToolCallDecision::Allow);
+    }
+}
+
 /// The program of the Rust tutorial.
 mod tutorial {
     use haft_sdk::{Extension, Response, ToolResult};

@@ -133,6 +133,8 @@ mod tests {
             options: Vec::new(),
             call: None,
             preview: None,
+            placeholder: None,
+            prefill: None,
             timeout_ms: Some(1000),
             default: UiAnswer::Cancelled,
         }))

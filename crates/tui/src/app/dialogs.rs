@@ -211,6 +211,7 @@ mod tests {
             message: String::new(),
             call: None,
             preview: None,
+            placeholder: None,
             grants,
             within: None,
             default: None,

@@ -20,6 +20,7 @@ impl Question {
             UiKind::Approve => (AnswerKind::Confirm, true),
             UiKind::Select => (AnswerKind::Select(options()), false),
             UiKind::Input => (AnswerKind::Input { secret: false }, false),
+            UiKind::Editor => (AnswerKind::Editor(request.prefill.clone().unwrap_or_default()), false),
             UiKind::GateFailing => (AnswerKind::Gate(options()), true),
         };
         // For a gate, the extension is the subject of the question, and the title names it.
@@ -32,6 +33,7 @@ impl Question {
             call: request.call.clone(),
             preview: request.preview.as_deref().cloned(),
             grants,
+            placeholder: request.placeholder.clone(),
             within: request.timeout_ms.map(Duration::from_millis),
             default: default_label(&request.default),
         }

@@ -78,7 +78,12 @@ impl Dialog {
                 let beside = if control.width > 8 { 2 } else { 0 };
                 draw_line(&mark, Rect { width: beside, height: control.height.min(1), ..control }, buffer);
                 let text = Rect { x: control.x + beside, width: control.width - beside, ..control };
-                field.draw(text, buffer, look.theme.style(Role::Text))
+                let cursor = field.draw(text, buffer, look.theme.style(Role::Text));
+                if let Some(placeholder) = self.question.placeholder.as_ref().filter(|_| field.is_empty()) {
+                    let shown = span(CleanLine::new(placeholder), look.theme.style(Role::Muted));
+                    draw_line(&Line::from(shown), Rect { height: text.height.min(1), ..text }, buffer);
+                }
+                cursor
             }
         }
     }

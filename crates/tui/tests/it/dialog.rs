@@ -71,6 +71,7 @@ fn question(wanted: AnswerKind) -> Question {
         message: "It has 3 commits that are nowhere else.".to_owned(),
         call: None,
         preview: None,
+        placeholder: None,
         grants: false,
         within: None,
         default: None,
@@ -91,6 +92,8 @@ fn request(kind: UiKind) -> UiRequest {
         options: Vec::new(),
         call: None,
         preview: None,
+        placeholder: None,
+        prefill: None,
         timeout_ms: Some(42_000),
         default: UiAnswer::Confirmed(false),
     }
@@ -228,6 +231,33 @@ fn shows_input() {
     insta::assert_snapshot!(open.shown(30).lines().rev().nth(1).unwrap(), @"
     │ › typed into ▏abc d         │
     ");
+}
+
+#[test]
+fn empty_input_shows_its_placeholder() {
+    let asked = UiRequest { placeholder: Some("a\u{1b}[31m name".to_owned()), ..request(UiKind::Input) };
+    let mut open = Open::new(Question::from_request(&asked));
+    let row = |open: &mut Open| open.shown(40).lines().rev().nth(1).unwrap().to_owned();
+    insta::assert_snapshot!(row(&mut open), @"│ › ▏a name                             │");
+    open.keys("x");
+    insta::assert_snapshot!(row(&mut open), @"│ › x▏                                  │");
+}
+
+#[test]
+fn editor_request_begins_with_its_text() {
+    let asked = UiRequest { prefill: Some("one\ntwo".to_owned()), ..request(UiKind::Editor) };
+    let mut open = Open::new(Question::from_request(&asked));
+    open.keys("shift+enter 3");
+    insta::assert_snapshot!(open.shown(60), @"
+    ╭─ [todo] asks ─────── answered automatically in 42 s: no ─╮
+    │ Which one?                                               │
+    │                                                          │
+    │ › one                                                    │
+    │   two                                                    │
+    │   3▏                                                      │
+    ╰─ enter submit · shift+enter new line · ctrl+g open edi… ─╯
+    ");
+    assert_eq!(open.keys("enter"), DialogKeyOutcome::Answered(UiAnswer::Value("one\ntwo\n3".to_owned())));
 }
 
 #[test]

@@ -158,6 +158,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "json",
             // The vocabulary that the dialects share.
             "content",
+            "dialog",
             "message",
             "event",
             // Lines, and the dialects in them.

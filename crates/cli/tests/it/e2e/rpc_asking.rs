@@ -146,6 +146,43 @@ fn person_continues_without_failing_gate() {
     assert!(scene.world.project().join("touched").exists());
 }
 
+/// A gate that asks the person before each call, and waits as long as needed.
+const ASKS: &str = r#"
+emit("subscribe", intercept=[{"event": "tool_call", "role": "gate"}])
+emit("ready")
+for frame in frames():
+    if frame["type"] == "event_intercept":
+        args = {"title": "Allow?", "options": ["Yes", "No"]}
+        emit("host_call", id="c1", call="select", args=args, under=frame["id"])
+        asked = frame
+    elif frame["type"] == "host_result":
+        value = frame["value"]
+        allowed = value.get("value") == "Yes"
+        answer(asked, block=not allowed, reason=f"asked: {value['why']}")
+"#;
+
+#[test]
+fn gate_in_python_asks_the_person() {
+    for (answer, ran) in [("Yes", true), ("No", false)] {
+        let scene = scene(&["touch touched"]).python("guard", ASKS);
+        let mut client = Client::of(&scene, &[]);
+        client.done("hello", &json!({"ui": true}));
+        client.done("prompt", &json!({"message": "go"}));
+        let asked = client.event("ui_request");
+        assert_eq!((&asked["kind"], &asked["extension"]), (&json!("select"), &json!("guard")));
+        client.done("ui_response", &json!({"request": asked["id"], "value": answer}));
+        client.event("done");
+        client.end().expect(0);
+        assert_eq!(scene.world.project().join("touched").exists(), ran);
+    }
+    // Without a person, the question ends at once.
+    let scene = scene(&["touch touched"]).python("guard", ASKS);
+    let ran = scene.haft(&["-p", "go"]);
+    ran.expect(0);
+    assert!(ran.stderr.contains("asked: no_person"), "{}", ran.stderr);
+    assert!(!scene.world.project().join("touched").exists());
+}
+
 /// The exit code is 3, as in a run.
 #[test]
 fn failing_gate_ends_server_without_answer() {

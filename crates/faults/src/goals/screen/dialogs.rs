@@ -45,6 +45,8 @@ fn open_dialog(
         options: Vec::new(),
         call: None,
         preview: None,
+        placeholder: None,
+        prefill: None,
         timeout_ms: Some(60_000),
         default: UiAnswer::Cancelled,
     };

@@ -46,7 +46,7 @@ impl ToolCallHook {
     async fn query(
         &self,
         cancel: &CancellationToken,
-        PendingCall { call, resolved_paths, caller, .. }: &PendingCall<'_>,
+        PendingCall { call, resolved_paths, caller, clock, .. }: &PendingCall<'_>,
     ) -> Result<ToolCallDecision, InterceptFailure> {
         // An extension that has just started has only now registered its tools.
         let entry = self.entry.current();
@@ -63,7 +63,7 @@ impl ToolCallHook {
             caller: caller.filter(|_| entry.offers().has_capability(capability::HOST_SERVICES)).cloned(),
             resolved_paths: resolved_paths.to_vec(),
         });
-        let response = entry.query(cancel, question).await?;
+        let response = entry.query_with_clock(cancel, question, *clock).await?;
         let role = entry.tool_role(&call.name).unwrap_or(InterceptorRole::Plain);
         let max_args = entry.offers().limits.max_line;
         let decision = read_decision(response, role, &call.name, max_args)

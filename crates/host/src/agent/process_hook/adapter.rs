@@ -189,7 +189,7 @@ async fn query_process(
         None => Some(cancel.run_until_cancelled(entry.query_lock.lock()).await.ok_or(CallError::Cancelled)?),
     };
     let deadline = Deadline::after(hook.timeout_for(point));
-    let instance = entry.acquire_handle(cancel, deadline).await?;
+    let instance = entry.acquire_handle(cancel, &deadline).await?;
     instance.query_process_hook(cancel, question, format!("{} hook", point.name()), deadline).await
 }
 

@@ -5,38 +5,53 @@ use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
 use futures::channel::mpsc;
+use futures::future::Either;
+use haft_protocol::RawJson;
 use haft_protocol::defense::{Defense, is_up};
-use haft_protocol::ids::RequestId;
+use haft_protocol::ext::{AskCall, AskEnd, HostResult};
+use haft_protocol::ids::{ExtensionName, RequestId};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::extension::ActorCommand;
+use crate::extension::frontend::Frontend;
 use crate::extension::services::HostCallServer;
-use crate::session::HostCallRequest;
+use crate::process::log::ExtensionLog;
+use crate::session::{HostCallRequest, HostCallTask};
 use crate::timeouts::CALLS_END;
 
 /// The running host calls of one extension.
 pub(super) struct HostCallTasks {
+    /// Runs tools. Without it, the session accepts no calls of tools.
     desk: Option<Arc<HostCallServer>>,
+    asker: PersonAsker,
     open: HashMap<RequestId, CancellationToken>,
     all: CancellationToken,
     tasks: TaskTracker,
 }
 
 impl HostCallTasks {
-    pub(super) fn new(desk: Option<Arc<HostCallServer>>) -> Self {
-        Self { desk, open: HashMap::new(), all: CancellationToken::new(), tasks: TaskTracker::new() }
+    pub(super) fn new(desk: Option<Arc<HostCallServer>>, asker: PersonAsker) -> Self {
+        Self { desk, asker, open: HashMap::new(), all: CancellationToken::new(), tasks: TaskTracker::new() }
     }
 
     /// Starts a call; its result arrives as a command.
     pub(super) fn begin(&mut self, wanted: HostCallRequest, to: &Weak<mpsc::UnboundedSender<ActorCommand>>) {
-        // Without a server, the session accepts no calls.
-        let Some(desk) = self.desk.clone() else { return };
+        let HostCallRequest { id, task } = wanted;
         let (cancel, to) = (self.all.child_token(), Weak::clone(to));
-        self.open.insert(wanted.id.clone(), cancel.clone());
+        let work = match (task, &self.desk) {
+            (HostCallTask::Tool { kind, args }, Some(desk)) => {
+                Either::Left(Arc::clone(desk).serve(cancel.clone(), id.clone(), kind, args))
+            }
+            (HostCallTask::Tool { .. }, None) => return,
+            (HostCallTask::Ask(ask), _) => {
+                Either::Right(self.asker.clone().serve(cancel.clone(), id.clone(), ask))
+            }
+        };
+        self.open.insert(id, cancel);
         self.tasks.spawn(async move {
-            let result = desk.serve(cancel, wanted).await;
+            let result = work.await;
             if let Some(to) = to.upgrade() {
                 // An extension that ended needs no result.
                 _ = to.unbounded_send(ActorCommand::HostCallDone(result));
@@ -64,5 +79,33 @@ impl HostCallTasks {
     pub(super) async fn wait_until_ended(&self) {
         self.tasks.close();
         _ = timeout(CALLS_END, self.tasks.wait()).await;
+    }
+}
+
+/// Asks the person for one extension.
+#[derive(Clone)]
+pub(super) struct PersonAsker {
+    pub(super) extension: ExtensionName,
+    pub(super) frontend: Arc<dyn Frontend>,
+    pub(super) log: Arc<ExtensionLog>,
+}
+
+impl PersonAsker {
+    async fn serve(self, cancel: CancellationToken, id: RequestId, ask: AskCall) -> HostResult {
+        let asked = self.frontend.ask(&cancel, &self.extension, &ask);
+        let answer =
+            cancel.run_until_cancelled(asked).await.unwrap_or_else(|| ask.without_answer(AskEnd::Cancelled));
+        self.log.log_host_line(format_args!("host_call {}: {}", ask.kind(), answer.why));
+        HostResult {
+            id,
+            content: Vec::new(),
+            is_error: false,
+            code: None,
+            by: None,
+            permission: None,
+            details: None,
+            // An answer always has a JSON form.
+            value: RawJson::from_value(&answer).ok(),
+        }
     }
 }

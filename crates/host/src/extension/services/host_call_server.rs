@@ -14,6 +14,7 @@ use haft_protocol::content::ToolCall;
 use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{HostCallError, HostCallKind, HostResult, ResultBlock};
+use haft_protocol::ids::RequestId;
 use tokio::sync::OnceCell;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
@@ -22,7 +23,6 @@ use tokio_util::sync::CancellationToken;
 use super::{ServiceProvider, ServiceReach};
 use crate::extension::frontend::FaultReporter;
 use crate::process::log::ExtensionLog;
-use crate::session::HostCallRequest;
 use crate::timeouts::{AGENT_PATIENCE, LEASE_GRACE, Timeouts};
 
 /// Serves the host calls of one extension process.
@@ -48,8 +48,14 @@ impl HostCallServer {
         Self { provided, reach, reporter, log, timeouts, tools: OnceCell::new() }
     }
 
-    pub(crate) async fn serve(&self, cancel: CancellationToken, wanted: HostCallRequest) -> HostResult {
-        let HostCallRequest { id, kind, args } = wanted;
+    /// Runs a tool.
+    pub(crate) async fn serve(
+        self: Arc<Self>,
+        cancel: CancellationToken,
+        id: RequestId,
+        kind: HostCallKind,
+        args: RawJson,
+    ) -> HostResult {
         let called = match self.execute_call(&cancel, kind, args).await {
             Ok(called) => called,
             Err(refused) => refused,
@@ -64,6 +70,7 @@ impl HostCallServer {
             by: called.by,
             permission: denied.then(|| kind.service().name().to_owned()),
             details: called.output.details,
+            value: None,
         }
     }
 
@@ -108,8 +115,9 @@ impl HostCallServer {
         let tools = self.tools.get_or_init(|| self.open_tools()).await;
         let unavailable = |why: String| ExtensionCallResult::from_error(HostCallError::Unavailable, why);
         let tools = tools.as_ref().map_err(|why| unavailable(why.clone()))?;
-        let tool = tools.iter().find(|tool| tool.spec().name == kind.tool());
-        tool.cloned().ok_or_else(|| unavailable(format!("no tool {} is available", kind.tool())))
+        let name = kind.tool().unwrap_or_else(|| kind.name());
+        let tool = tools.iter().find(|tool| tool.spec().name == name);
+        tool.cloned().ok_or_else(|| unavailable(format!("no tool {name} is available")))
     }
 
     async fn open_tools(&self) -> Result<CallableTools, String> {
@@ -118,7 +126,7 @@ impl HostCallServer {
         let tools = opened.map_err(|error| error.to_string())??;
         let leased = |tool: Arc<dyn Tool>| -> Arc<CallableTool> {
             // A command has its own timeout, which its caller can set.
-            let tool = match tool.spec().name == HostCallKind::Exec.tool() {
+            let tool = match Some(tool.spec().name.as_str()) == HostCallKind::Exec.tool() {
                 true => tool,
                 false => Arc::new(TimeLimitedTool { tool, time: self.timeouts.host_call }),
             };

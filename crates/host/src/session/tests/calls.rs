@@ -14,7 +14,16 @@ fn call(fixture: &mut SessionFixture, id: &str, call: &str) {
 fn done(fixture: &mut SessionFixture, id: &str) {
     let content = vec![ResultBlock::Text { text: "done".into() }];
     let (id, is_error) = (RequestId::new(id), false);
-    let result = HostResult { id, content, is_error, code: None, by: None, permission: None, details: None };
+    let result = HostResult {
+        id,
+        content,
+        is_error,
+        code: None,
+        by: None,
+        permission: None,
+        details: None,
+        value: None,
+    };
     fixture.session.handle_result(result, fixture.now);
     fixture.settle();
 }
@@ -45,7 +54,7 @@ fn answers_each_call_once_within_limit() {
     +0.000 ← {"type":"host_call","id":"b","call":"edit","args":{}}
     +0.000 ! frame_invalid: sent host_call b while another call with that id runs; the second call is ignored
     +0.000 ← {"type":"host_call","id":"d","call":"delete","args":{}}
-    +0.000 → {"type":"host_result","id":"d","content":[{"type":"text","text":"unknown call \"delete\"; the calls are read, write, edit, exec"}],"is_error":true,"code":"unknown_call"}
+    +0.000 → {"type":"host_result","id":"d","content":[{"type":"text","text":"unknown call \"delete\"; the calls are read, write, edit, exec, confirm, select, input, editor"}],"is_error":true,"code":"unknown_call"}
     +0.000 → {"type":"host_result","id":"a","content":[{"type":"text","text":"done"}]}
     +0.000 ← {"type":"host_call","id":"a","call":"edit","args":{}}
     +0.000 * edit a
@@ -182,4 +191,84 @@ fn long_call_counts_for_each_portion() {
         ));
         assert_eq!(fixture.session.is_paused(), expect);
     }
+}
+
+fn confirm(fixture: &mut SessionFixture, id: &str, rest: &str) {
+    let args = r#"{"title":"Go?"}"#;
+    fixture.line(&format!(r#"{{"type":"host_call","id":"{id}","call":"confirm","args":{args}{rest}}}"#));
+}
+
+fn has_timed_out(fixture: &SessionFixture) -> bool {
+    fixture.transcript.contains("hook_timeout")
+}
+
+#[test]
+fn time_of_a_request_stands_still_while_a_person_is_asked() {
+    let mut fixture = SessionFixture::ready();
+    fixture.guard("guard");
+    fixture.pass(Duration::from_secs(4));
+    confirm(&mut fixture, "a", "");
+    fixture.pass(Duration::from_secs(40));
+    confirm(&mut fixture, "b", "");
+    done(&mut fixture, "a");
+    fixture.pass(Duration::from_secs(50));
+    done(&mut fixture, "b");
+    fixture.pass(Duration::from_millis(900));
+    assert!(!has_timed_out(&fixture), "{}", fixture.transcript);
+    fixture.pass(Duration::from_millis(200));
+    assert!(has_timed_out(&fixture), "{}", fixture.transcript);
+}
+
+#[test]
+fn question_stops_only_the_time_of_its_own_request() {
+    let mut fixture = SessionFixture::ready();
+    let (guard, other) = (fixture.guard("guard"), fixture.guard("other"));
+    confirm(&mut fixture, "a", &format!(r#","under":"{guard}""#));
+    // With two open requests, a question without `under` belongs to neither.
+    confirm(&mut fixture, "b", "");
+    call(&mut fixture, "c", "exec");
+    fixture.pass(Duration::from_secs(6));
+    let timeouts = fixture.transcript.matches("hook_timeout").count();
+    assert_eq!(timeouts, 1, "{}", fixture.transcript);
+    assert!(!fixture.transcript.contains("* cancel"), "{}", fixture.transcript);
+    confirm(&mut fixture, "late", &format!(r#","under":"{other}""#));
+    assert!(fixture.transcript.contains(r#""code":"cancelled""#), "{}", fixture.transcript);
+    fixture.session.cancel(&guard);
+    fixture.settle();
+    assert!(fixture.transcript.contains("* cancel a"), "{}", fixture.transcript);
+}
+
+#[test]
+fn questions_have_their_own_limit_and_checked_arguments() {
+    let limits = Limits { max_host_calls: 1, max_asks: 1, ..Limits::default() };
+    let mut fixture = SessionFixture::ready_within(limits);
+    call(&mut fixture, "a", "exec");
+    confirm(&mut fixture, "b", "");
+    confirm(&mut fixture, "c", "");
+    call(&mut fixture, "d", "exec");
+    done(&mut fixture, "b");
+    fixture.line(r#"{"type":"host_call","id":"e","call":"select","args":{"title":"Which?","options":[]}}"#);
+    insta::assert_snapshot!(fixture.transcript, @r#"
+    +0.000 ← {"type":"host_call","id":"a","call":"exec","args":{}}
+    +0.000 * exec a
+    +0.000 ← {"type":"host_call","id":"b","call":"confirm","args":{"title":"Go?"}}
+    +0.000 * confirm b
+    +0.000 ← {"type":"host_call","id":"c","call":"confirm","args":{"title":"Go?"}}
+    +0.000 → {"type":"host_result","id":"c","content":[{"type":"text","text":"1 questions are already open, which is the limit; wait until one of them ends"}],"is_error":true,"code":"busy"}
+    +0.000 ← {"type":"host_call","id":"d","call":"exec","args":{}}
+    +0.000 → {"type":"host_result","id":"d","content":[{"type":"text","text":"1 calls are already running, which is the limit; wait until one of them ends"}],"is_error":true,"code":"busy"}
+    +0.000 → {"type":"host_result","id":"b","content":[{"type":"text","text":"done"}]}
+    +0.000 ← {"type":"host_call","id":"e","call":"select","args":{"title":"Which?","options":[]}}
+    +0.000 → {"type":"host_result","id":"e","content":[{"type":"text","text":"select: options: must have at least one choice"}],"is_error":true,"code":"invalid_args"}
+    "#);
+}
+
+#[test]
+fn question_needs_the_permission_ui() {
+    let mut fixture = SessionFixture::granted(r#"{"host":["exec"]}"#);
+    fixture.line(r#"{"type":"hello","name":"ext"}"#);
+    fixture.line(r#"{"type":"ready"}"#);
+    confirm(&mut fixture, "a", "");
+    assert!(fixture.transcript.contains(r#""permission":"ui""#), "{}", fixture.transcript);
+    assert!(!fixture.transcript.contains('*'), "{}", fixture.transcript);
 }

@@ -15,7 +15,7 @@ use haft_protocol::ids::{ExtensionName, RequestId, ToolCallId};
 use crate::session::dialect::{OutboundMessage, QueryAnswer, SessionDialect};
 use crate::session::hello_ack::{HelloAckFields, PreparedHelloAck};
 use crate::session::ids::RequestIdGenerator;
-use crate::session::{ExtensionSession, OutgoingQuestion, SessionConfig, SessionOutput};
+use crate::session::{ExtensionSession, HostCallTask, OutgoingQuestion, SessionConfig, SessionOutput};
 use crate::timeouts::Timeouts;
 
 pub(super) struct SessionFixture {
@@ -196,8 +196,15 @@ impl SessionFixture {
         let id = self.ids.request_id(number);
         let words = words(number, id.clone());
         let after = Duration::from_secs(after);
-        let question =
-            OutgoingQuestion { id: id.clone(), words, what: ticket.into(), asked: self.now, after, ticket };
+        let question = OutgoingQuestion {
+            id: id.clone(),
+            words,
+            what: ticket.into(),
+            asked: self.now,
+            after,
+            clock: None,
+            ticket,
+        };
         self.session.send(question);
         self.settle();
         id
@@ -235,7 +242,11 @@ impl SessionFixture {
                 SessionOutput::CloseInput => self.note("·", "close input"),
                 SessionOutput::Terminate => self.note("·", "terminate"),
                 SessionOutput::Call(wanted) => {
-                    self.note("*", &format!("{} {}", wanted.kind.name(), wanted.id))
+                    let kind = match wanted.task {
+                        HostCallTask::Tool { kind, .. } => kind,
+                        HostCallTask::Ask(ask) => ask.kind(),
+                    };
+                    self.note("*", &format!("{kind} {}", wanted.id))
                 }
                 SessionOutput::CancelCall(id) => self.note("*", &format!("cancel {id}")),
                 SessionOutput::DropCalls => self.note("*", "cancel all"),

@@ -116,6 +116,7 @@ fn describe_service(service: HostService) -> (&'static str, bool) {
         HostService::FsRead => ("asks haft to read files, subject to the gates", false),
         HostService::FsWrite => ("asks haft to change files, subject to the gates", false),
         HostService::Exec => ("asks haft to run commands, subject to the gates", true),
+        HostService::Ui => ("asks you questions, under its own name", false),
     }
 }
 

@@ -7,7 +7,7 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use crate::client::Client;
-use crate::extension::begins;
+use crate::extension::{answers, begins};
 use crate::played::Answer;
 use crate::program::Program;
 
@@ -221,4 +221,74 @@ async fn failing_gate_ends_only_its_session() {
     let (end, said) = client.end().await;
     assert_eq!(end.unwrap(), EndReason::Input);
     assert_snapshot!(said);
+}
+
+/// The questions of an extension, by the id of the call.
+fn questions() -> [Value; 5] {
+    let call = |id: &str, call: &str, args: Value| json!({"type": "host_call", "id": id, "call": call, "args": args});
+    [
+        call("c1", "confirm", json!({"title": "Go?", "message": "far"})),
+        call("c2", "select", json!({"title": "Which?", "options": ["a", "b"]})),
+        call("c3", "input", json!({"title": "Name?", "placeholder": "a name"})),
+        call("c4", "editor", json!({"title": "Text", "prefill": "one\ntwo"})),
+        call("c5", "confirm", json!({"title": "Quick?", "timeout_ms": 2000})),
+    ]
+}
+
+#[tokio::test(start_paused = true)]
+async fn client_answers_questions_of_an_extension() {
+    let (program, mut peer) = Program::new([]).with_extension("todo");
+    let mut client = Client::of(program);
+    begins(&mut peer, "todo", []).await;
+    client.ask(json!({"type": "hello", "ui": true})).await;
+    let given = [
+        Some(json!({"confirmed": true})),
+        Some(json!({"value": "b"})),
+        Some(json!({"cancelled": true})),
+        Some(json!({"value": "one\ntwo\nthree"})),
+        None,
+    ];
+    let mut values = Vec::new();
+    for (question, given) in questions().into_iter().zip(given) {
+        peer.send(question).await;
+        let asked = client.until("ui_request").await;
+        if let Some(given) = given {
+            client.ask(answer(asked["id"].as_str().unwrap(), given)).await;
+        }
+        values.push(peer.expect("host_result").await["value"].to_string());
+    }
+    assert_snapshot!(values.join("\n"), @r#"
+    {"confirmed":true,"why":"answered"}
+    {"value":"b","why":"answered"}
+    {"cancelled":true,"why":"cancelled"}
+    {"value":"one\ntwo\nthree","why":"answered"}
+    {"confirmed":false,"why":"timeout"}
+    "#);
+    let extension = answers(peer, |_| vec![]);
+    let (_, said) = client.end().await;
+    extension.await.unwrap();
+    assert_snapshot!(said);
+}
+
+#[tokio::test(start_paused = true)]
+async fn questions_of_an_extension_need_a_client_that_answers() {
+    let (program, mut peer) = Program::new([]).with_extension("todo");
+    let mut client = Client::of(program);
+    begins(&mut peer, "todo", []).await;
+    client.ask(json!({"type": "hello"})).await;
+    let mut values = Vec::new();
+    for question in questions() {
+        peer.send(question).await;
+        values.push(peer.expect("host_result").await["value"].to_string());
+    }
+    assert_snapshot!(values.join("\n"), @r#"
+    {"confirmed":false,"why":"no_person"}
+    {"cancelled":true,"why":"no_person"}
+    {"cancelled":true,"why":"no_person"}
+    {"cancelled":true,"why":"no_person"}
+    {"confirmed":false,"why":"no_person"}
+    "#);
+    let extension = answers(peer, |_| vec![]);
+    client.end().await.0.unwrap();
+    extension.await.unwrap();
 }

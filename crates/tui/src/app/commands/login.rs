@@ -29,6 +29,7 @@ pub(super) fn login(state: &mut AppState, args: &str) {
             .to_owned(),
         call: None,
         preview: None,
+        placeholder: None,
         grants: false,
         within: None,
         default: None,

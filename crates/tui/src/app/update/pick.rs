@@ -212,6 +212,7 @@ pub(super) fn edit_setting(state: &mut AppState, row: &SettingRow) {
             message: format!("Current value: {} ({}). {}", row.value, row.origin, row.about),
             call: None,
             preview: None,
+            placeholder: None,
             grants: false,
             within: None,
             default: None,

@@ -153,6 +153,8 @@ fn question(id: &str, kind: UiKind) -> RpcEvent {
         options: Vec::new(),
         call: None,
         preview: None,
+        placeholder: None,
+        prefill: None,
         timeout_ms: Some(60_000),
         default: UiAnswer::Confirmed(false),
     })

@@ -190,6 +190,8 @@ fn opens_dialog_of_new_session_after_switch() {
         options: Vec::new(),
         call: None,
         preview: None,
+        placeholder: None,
+        prefill: None,
         timeout_ms: Some(60_000),
         default: UiAnswer::Cancelled,
     };

@@ -116,6 +116,8 @@ fn approve() -> RpcEvent {
         options: Vec::new(),
         call: Some(ToolCall { id: ToolCallId::new("t1"), name: "bash".to_owned(), args }),
         preview: None,
+        placeholder: None,
+        prefill: None,
         timeout_ms: None,
         default: UiAnswer::Confirmed(false),
     })
@@ -131,6 +133,8 @@ fn ask(kind: UiKind, options: &[&str]) -> RpcEvent {
         options: options.iter().map(|&option| option.to_owned()).collect(),
         call: None,
         preview: None,
+        placeholder: None,
+        prefill: None,
         timeout_ms: None,
         default: UiAnswer::Value("work".to_owned()),
     })

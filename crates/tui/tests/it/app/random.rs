@@ -114,6 +114,8 @@ fn rpc_event() -> impl Strategy<Value = RpcEvent> {
                 options: vec![text],
                 call: None,
                 preview: None,
+                placeholder: None,
+                prefill: None,
                 timeout_ms: Some(1000),
                 default: UiAnswer::Cancelled,
             }

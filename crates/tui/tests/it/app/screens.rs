@@ -82,6 +82,8 @@ fn approval_dialog_shows_call() {
         options: Vec::new(),
         call: Some(call()),
         preview: None,
+        placeholder: None,
+        prefill: None,
         timeout_ms: None,
         default: UiAnswer::Confirmed(false),
     }));
@@ -101,6 +103,8 @@ fn extension_dialog_shows_options() {
         options: vec!["work".to_owned(), "home".to_owned()],
         call: None,
         preview: None,
+        placeholder: None,
+        prefill: None,
         timeout_ms: None,
         default: UiAnswer::Value("work".to_owned()),
     }));

@@ -47,6 +47,7 @@ fn hostile_questions(text: &str) -> Vec<Question> {
         message: format!("{text}\n{text}"),
         call: Some(call.clone()),
         preview: text.len().is_multiple_of(3).then(|| diff(text)),
+        placeholder: Some(text.to_owned()),
         grants: text.len().is_multiple_of(2),
         within: Some(Duration::from_secs(5)),
         default: Some(text.to_owned()),

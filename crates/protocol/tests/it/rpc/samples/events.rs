@@ -42,6 +42,8 @@ fn dialogs() -> Vec<RpcEvent> {
         title: "Delete?".into(),
         message: "3 files".into(),
         options: Vec::new(),
+        placeholder: None,
+        prefill: None,
         call: None,
         preview: None,
         timeout_ms: Some(60_000),
@@ -55,7 +57,14 @@ fn dialogs() -> Vec<RpcEvent> {
     let mut dialogs = vec![
         RpcEvent::UiRequest(ask("ui-1", UiKind::Confirm, UiAnswer::Confirmed(false))),
         RpcEvent::UiRequest(UiRequest { options: vec!["main".into(), "dev".into()], ..choice }),
-        RpcEvent::UiRequest(ask("ui-3", UiKind::Input, UiAnswer::Cancelled)),
+        RpcEvent::UiRequest(UiRequest {
+            placeholder: Some("a name".into()),
+            ..ask("ui-3", UiKind::Input, UiAnswer::Cancelled)
+        }),
+        RpcEvent::UiRequest(UiRequest {
+            prefill: Some("one\ntwo".into()),
+            ..ask("ui-7", UiKind::Editor, UiAnswer::Cancelled)
+        }),
         RpcEvent::UiRequest(UiRequest {
             extension: Some(todo()),
             options: options(),
