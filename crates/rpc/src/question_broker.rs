@@ -88,7 +88,7 @@ impl QuestionBroker {
             let (sender, answer) = oneshot::channel();
             let id = request.id.clone();
             state.askers.insert(id.clone(), QuestionAsker { session: session.to_owned(), answer: sender });
-            self.client_sink.event(Some(session), RpcEvent::UiRequest(request));
+            self.client_sink.event(Some(session), RpcEvent::UiRequest(Box::new(request)));
             (id, answer)
         };
         // Withdraws the question if the asker is dropped.

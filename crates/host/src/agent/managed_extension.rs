@@ -246,7 +246,7 @@ impl ManagedExtension {
         };
         match (answer, self.successor.get()) {
             (Err(CallError::Gone { .. }), Some(next)) => {
-                Box::pin(next.acquire_handle(cancel, &deadline)).await
+                Box::pin(next.acquire_handle(cancel, deadline)).await
             }
             (answer, _) => answer,
         }

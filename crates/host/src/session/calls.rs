@@ -54,7 +54,7 @@ impl HostCalls {
         facts: &SessionConfig,
         is_ready: bool,
         lines: u64,
-    ) -> Result<HostCallRequest, HostResult> {
+    ) -> Result<HostCallRequest, Box<HostResult>> {
         let kind = self.admit(&call, facts, is_ready)?;
         let task = match AskCall::read(kind, &call.args) {
             None => HostCallTask::Tool { kind, args: call.args },
@@ -76,7 +76,7 @@ impl HostCalls {
         call: &HostCall,
         facts: &SessionConfig,
         is_ready: bool,
-    ) -> Result<HostCallKind, HostResult> {
+    ) -> Result<HostCallKind, Box<HostResult>> {
         let refuse = |code, text: String| refuse_call(call.id.clone(), code, text);
         if !is_ready {
             return Err(refuse(
@@ -157,7 +157,7 @@ impl HostCalls {
     }
 }
 
-fn check_granted(kind: HostCallKind, call: &HostCall, facts: &SessionConfig) -> Result<(), HostResult> {
+fn check_granted(kind: HostCallKind, call: &HostCall, facts: &SessionConfig) -> Result<(), Box<HostResult>> {
     let service = kind.service();
     let granted = facts.granted.as_deref().is_none_or(|granted| granted.host.contains(&service));
     if granted || !is_up(Defense::ServiceGrants) {
@@ -167,7 +167,8 @@ fn check_granted(kind: HostCallKind, call: &HostCall, facts: &SessionConfig) -> 
     let text =
         format!("extension {name} must not use {what} through haft: the permission {service} is not granted");
     let permission = Some(service.name().to_owned());
-    Err(HostResult { permission, ..refuse_call(call.id.clone(), HostCallError::PermissionDenied, text) })
+    let refused = *refuse_call(call.id.clone(), HostCallError::PermissionDenied, text);
+    Err(Box::new(HostResult { permission, ..refused }))
 }
 
 fn first_line(result: &HostResult) -> &str {
@@ -179,9 +180,9 @@ fn first_line(result: &HostResult) -> &str {
 }
 
 /// Returns the answer to a call that is refused.
-pub(super) fn refuse_call(id: RequestId, code: HostCallError, text: String) -> HostResult {
+pub(super) fn refuse_call(id: RequestId, code: HostCallError, text: String) -> Box<HostResult> {
     let content = vec![ResultBlock::Text { text }];
-    HostResult {
+    Box::new(HostResult {
         id,
         content,
         is_error: true,
@@ -190,5 +191,5 @@ pub(super) fn refuse_call(id: RequestId, code: HostCallError, text: String) -> H
         permission: None,
         details: None,
         value: None,
-    }
+    })
 }

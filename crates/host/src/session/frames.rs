@@ -389,7 +389,7 @@ impl<T> ExtensionSession<T> {
     }
 
     /// Returns the open request of the host that a call serves.
-    fn request_of(&self, call: &HostCall) -> Result<Option<ServedRequest>, HostResult> {
+    fn request_of(&self, call: &HostCall) -> Result<Option<ServedRequest>, Box<HostResult>> {
         let Some(id) = &call.under else {
             return Ok(self.pending.only_open().map(|(id, line)| ServedRequest { id: id.clone(), line }));
         };
@@ -436,7 +436,7 @@ impl<T> ExtensionSession<T> {
             Err(detail) => {
                 let text = format!("the result is too long: {detail}");
                 let refused = refuse_call(result.id.clone(), HostCallError::Failed, text);
-                if let Ok(line) = self.out.encode(HostFrame::HostResult(refused)) {
+                if let Ok(line) = self.out.encode(HostFrame::HostResult(*refused)) {
                     self.out.write(line, false);
                 }
             }

@@ -65,7 +65,7 @@ pub enum RpcEvent {
         summary: String,
     },
     /// A question for the person; answered by `ui_response`.
-    UiRequest(UiRequest),
+    UiRequest(Box<UiRequest>),
     /// A question is closed; haft ignores later answers.
     UiDone {
         /// The id of the question.

@@ -70,7 +70,9 @@ fn answer_call(call: HostCall, behavior: &HostBehavior) -> HostResult {
                 None => ask.without_answer(AskEnd::NoPerson),
                 Some(person) => match person(&ask) {
                     UiAnswer::Cancelled => ask.without_answer(AskEnd::Cancelled),
-                    answer => AskAnswer { answer, why: AskEnd::Answered },
+                    answer @ (UiAnswer::Confirmed(_) | UiAnswer::Value(_)) => {
+                        AskAnswer { answer, why: AskEnd::Answered }
+                    }
                 },
             };
             let value = Some(RawJson::from_value(&answer).expect("an answer has a JSON form"));

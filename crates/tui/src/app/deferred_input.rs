@@ -95,7 +95,7 @@ impl SessionSwitch {
 
     pub(super) fn record_event(&mut self, session: String, event: ClientEvent) {
         match event {
-            ClientEvent::Rpc(RpcEvent::UiRequest(request)) => self.questions.push((session, request)),
+            ClientEvent::Rpc(RpcEvent::UiRequest(request)) => self.questions.push((session, *request)),
             ClientEvent::Rpc(RpcEvent::UiDone { id, .. }) => {
                 self.questions.retain(|(_, asked)| asked.id != id)
             }
@@ -112,7 +112,9 @@ impl SessionSwitch {
         let matches = |id: &String| id.as_str() == session;
         let events = self.events.into_iter().filter(|(id, _)| matches(id)).map(|(_, event)| event);
         let questions = self.questions.into_iter().filter(|(id, _)| matches(id));
-        events.chain(questions.map(|(_, request)| ClientEvent::Rpc(RpcEvent::UiRequest(request)))).collect()
+        events
+            .chain(questions.map(|(_, request)| ClientEvent::Rpc(RpcEvent::UiRequest(Box::new(request)))))
+            .collect()
     }
 }
 
@@ -124,7 +126,7 @@ mod tests {
     use super::*;
 
     fn question(id: &str) -> ClientEvent {
-        ClientEvent::Rpc(RpcEvent::UiRequest(UiRequest {
+        ClientEvent::Rpc(RpcEvent::UiRequest(Box::new(UiRequest {
             id: id.to_owned(),
             extension: None,
             kind: UiKind::Confirm,
@@ -137,7 +139,7 @@ mod tests {
             prefill: None,
             timeout_ms: Some(1000),
             default: UiAnswer::Cancelled,
-        }))
+        })))
     }
 
     #[test]

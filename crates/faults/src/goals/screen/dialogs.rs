@@ -51,7 +51,7 @@ fn open_dialog(
         default: UiAnswer::Cancelled,
     };
     rest(&mut request);
-    stage.rpc_event(RpcEvent::UiRequest(request));
+    stage.rpc_event(RpcEvent::UiRequest(Box::new(request)));
 }
 
 fn confirm(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {

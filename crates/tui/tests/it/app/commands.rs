@@ -144,7 +144,7 @@ fn reload_aborts_the_running_agent() {
 }
 
 fn question(id: &str, kind: UiKind) -> RpcEvent {
-    RpcEvent::UiRequest(UiRequest {
+    RpcEvent::UiRequest(Box::new(UiRequest {
         id: id.to_owned(),
         extension: Some(extension("todo")),
         kind,
@@ -157,7 +157,7 @@ fn question(id: &str, kind: UiKind) -> RpcEvent {
         prefill: None,
         timeout_ms: Some(60_000),
         default: UiAnswer::Confirmed(false),
-    })
+    }))
 }
 
 #[test]

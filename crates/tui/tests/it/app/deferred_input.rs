@@ -195,7 +195,7 @@ fn opens_dialog_of_new_session_after_switch() {
         timeout_ms: Some(60_000),
         default: UiAnswer::Cancelled,
     };
-    fake.event_of(RpcEvent::UiRequest(request), next());
+    fake.event_of(RpcEvent::UiRequest(Box::new(request)), next());
     assert!(!fake.screen().contains("Go on?"));
     let request = fake.held.remove(0);
     fake.reply(&request, r#"{"session":"0199-next-1","ephemeral":false}"#);

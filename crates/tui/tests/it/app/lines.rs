@@ -107,7 +107,7 @@ impl LineTerminal {
 
 fn approve() -> RpcEvent {
     let args = RawJson::parse(r#"{"command":"rm -rf build\nls","timeout":9}"#).unwrap();
-    RpcEvent::UiRequest(UiRequest {
+    RpcEvent::UiRequest(Box::new(UiRequest {
         id: "q1".to_owned(),
         extension: None,
         kind: UiKind::Approve,
@@ -120,11 +120,11 @@ fn approve() -> RpcEvent {
         prefill: None,
         timeout_ms: None,
         default: UiAnswer::Confirmed(false),
-    })
+    }))
 }
 
 fn ask(kind: UiKind, options: &[&str]) -> RpcEvent {
-    RpcEvent::UiRequest(UiRequest {
+    RpcEvent::UiRequest(Box::new(UiRequest {
         id: "q2".to_owned(),
         extension: Some(extension("todo")),
         kind,
@@ -137,7 +137,7 @@ fn ask(kind: UiKind, options: &[&str]) -> RpcEvent {
         prefill: None,
         timeout_ms: None,
         default: UiAnswer::Value("work".to_owned()),
-    })
+    }))
 }
 
 #[test]

@@ -104,7 +104,7 @@ fn rpc_event() -> impl Strategy<Value = RpcEvent> {
         (hostile(), hostile(), proptest::option::of(hostile()))
             .prop_map(|(name, key, text)| { RpcEvent::ExtStatus { extension: extension(&name), key, text } }),
         hostile().prop_map(|text| RpcEvent::Insert { extension: extension("todo"), text }),
-        (proptest::sample::select(kinds), hostile()).prop_map(|(kind, text)| RpcEvent::UiRequest(
+        (proptest::sample::select(kinds), hostile()).prop_map(|(kind, text)| RpcEvent::UiRequest(Box::new(
             UiRequest {
                 id: "q1".to_owned(),
                 extension: Some(extension(&text)),
@@ -119,7 +119,7 @@ fn rpc_event() -> impl Strategy<Value = RpcEvent> {
                 timeout_ms: Some(1000),
                 default: UiAnswer::Cancelled,
             }
-        )),
+        ))),
     ]
 }
 

@@ -73,7 +73,7 @@ fn running_tool_shows_progress() {
 #[test]
 fn approval_dialog_shows_call() {
     let mut fake = with_call();
-    fake.rpc(RpcEvent::UiRequest(UiRequest {
+    fake.rpc(RpcEvent::UiRequest(Box::new(UiRequest {
         id: "q1".to_owned(),
         extension: None,
         kind: UiKind::Approve,
@@ -86,7 +86,7 @@ fn approval_dialog_shows_call() {
         prefill: None,
         timeout_ms: None,
         default: UiAnswer::Confirmed(false),
-    }));
+    })));
     check("approval_dialog_shows_call", fake);
 }
 
@@ -94,7 +94,7 @@ fn approval_dialog_shows_call() {
 fn extension_dialog_shows_options() {
     let mut fake = Fake::new();
     fake.enter("go on");
-    fake.rpc(RpcEvent::UiRequest(UiRequest {
+    fake.rpc(RpcEvent::UiRequest(Box::new(UiRequest {
         id: "q1".to_owned(),
         extension: Some(extension("todo")),
         kind: UiKind::Select,
@@ -107,7 +107,7 @@ fn extension_dialog_shows_options() {
         prefill: None,
         timeout_ms: None,
         default: UiAnswer::Value("work".to_owned()),
-    }));
+    })));
     check("extension_dialog_shows_options", fake);
 }
 

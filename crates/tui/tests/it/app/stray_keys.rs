@@ -7,7 +7,7 @@ use haft_tui::app::{AppOptions, UiEvent};
 use super::fake::{Fake, extension};
 
 fn question(id: &str, kind: UiKind) -> RpcEvent {
-    RpcEvent::UiRequest(UiRequest {
+    RpcEvent::UiRequest(Box::new(UiRequest {
         id: id.to_owned(),
         extension: Some(extension("todo")),
         kind,
@@ -20,7 +20,7 @@ fn question(id: &str, kind: UiKind) -> RpcEvent {
         prefill: None,
         timeout_ms: Some(60_000),
         default: UiAnswer::Cancelled,
-    })
+    }))
 }
 
 fn timed_out(id: &str) -> RpcEvent {

@@ -55,39 +55,39 @@ fn dialogs() -> Vec<RpcEvent> {
     let approval = ask("ui-5", UiKind::Approve, UiAnswer::Confirmed(false));
     let over = [UiEnd::Answered, UiEnd::Timeout, UiEnd::Cancelled, UiEnd::Shutdown];
     let mut dialogs = vec![
-        RpcEvent::UiRequest(ask("ui-1", UiKind::Confirm, UiAnswer::Confirmed(false))),
-        RpcEvent::UiRequest(UiRequest { options: vec!["main".into(), "dev".into()], ..choice }),
-        RpcEvent::UiRequest(UiRequest {
+        RpcEvent::UiRequest(Box::new(ask("ui-1", UiKind::Confirm, UiAnswer::Confirmed(false)))),
+        RpcEvent::UiRequest(Box::new(UiRequest { options: vec!["main".into(), "dev".into()], ..choice })),
+        RpcEvent::UiRequest(Box::new(UiRequest {
             placeholder: Some("a name".into()),
             ..ask("ui-3", UiKind::Input, UiAnswer::Cancelled)
-        }),
-        RpcEvent::UiRequest(UiRequest {
+        })),
+        RpcEvent::UiRequest(Box::new(UiRequest {
             prefill: Some("one\ntwo".into()),
             ..ask("ui-7", UiKind::Editor, UiAnswer::Cancelled)
-        }),
-        RpcEvent::UiRequest(UiRequest {
+        })),
+        RpcEvent::UiRequest(Box::new(UiRequest {
             extension: Some(todo()),
             options: options(),
             timeout_ms: None,
             ..failing
-        }),
-        RpcEvent::UiRequest(UiRequest {
+        })),
+        RpcEvent::UiRequest(Box::new(UiRequest {
             title: "Run bash?".into(),
             timeout_ms: None,
             message: String::new(),
             call: Some(call()),
             ..approval
-        }),
+        })),
     ];
     dialogs.extend(previews().map(|(name, args, preview)| {
-        RpcEvent::UiRequest(UiRequest {
+        RpcEvent::UiRequest(Box::new(UiRequest {
             title: format!("Run {name}?"),
             timeout_ms: None,
             message: String::new(),
             call: Some(ToolCall { id: ToolCallId::new("toolu_1"), name: name.into(), args: json(args) }),
             preview: Some(Box::new(preview)),
             ..ask("ui-6", UiKind::Approve, UiAnswer::Confirmed(false))
-        })
+        }))
     }));
     dialogs.extend(over.map(|why| RpcEvent::UiDone { id: "ui-1".into(), why }));
     dialogs
