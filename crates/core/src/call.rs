@@ -50,7 +50,8 @@ impl ApprovedCall<'_> {
                 run.emitter.emit(event);
             }
         };
-        tell(AgentEvent::ToolStart { id: call.id.clone(), name: call.name.clone(), args: call.args.clone() });
+        let (id, name, args) = (call.id.clone(), call.name.clone(), call.args.clone());
+        tell(AgentEvent::ToolStart { id, name, args, label: self.tool.spec().label.clone() });
         let begun = Instant::now();
         let output = self.run_tool().await;
         let took = begun.elapsed();

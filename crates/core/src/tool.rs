@@ -123,6 +123,10 @@ pub struct ToolSpec {
     pub schema: RawJson,
     /// Guidelines for the system prompt, one per line; each should name the tool.
     pub guidelines: Vec<String>,
+    /// The name for people; `None` shows `name`.
+    pub label: Option<String>,
+    /// The line in the list of tools of the system prompt; `None` uses the first line of the description.
+    pub snippet: Option<String>,
     /// The owner of the tool.
     pub owner: ToolOwner,
     /// The concurrency of calls of the same message.
@@ -137,6 +141,8 @@ impl ToolSpec {
             description: description.into(),
             schema: RawJson::empty_object_schema(),
             guidelines: Vec::new(),
+            label: None,
+            snippet: None,
             owner: ToolOwner::Embedder,
             concurrency: ToolConcurrency::default(),
         }
@@ -282,6 +288,9 @@ pub struct ToolOutput {
     /// True if the user already has the result. If all calls of a message are handled and no user message is queued,
     /// the turn ends without another request.
     pub handled: bool,
+    /// True if the run ends after the calls of this message, without another request. A queued user message continues
+    /// it.
+    pub terminate: bool,
     /// A text for the user in addition to the result, shown if the result counts.
     pub display: Option<DisplayText>,
 }
@@ -329,6 +338,7 @@ impl ToolOutput {
             details: None,
             failure: None,
             handled: false,
+            terminate: false,
             display: None,
         }
     }
@@ -400,6 +410,19 @@ impl ToolSet {
         self.by_name.insert(name, self.order.len());
         self.order.push(tool);
         Ok(())
+    }
+
+    /// Adds a tool, in the place of an earlier tool of the same name if there is one.
+    pub fn replace(&mut self, tool: Arc<dyn Tool>) {
+        let name = tool.spec().name.clone();
+        let earlier = self.by_name.get(&name).and_then(|&index| self.order.get_mut(index));
+        match earlier {
+            Some(earlier) => *earlier = tool,
+            None => {
+                self.by_name.insert(name, self.order.len());
+                self.order.push(tool);
+            }
+        }
     }
 
     /// Returns the tool of this name.

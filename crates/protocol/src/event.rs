@@ -212,6 +212,9 @@ pub enum AgentEvent {
         name: String,
         /// The arguments of the tool, after all changes.
         args: RawJson,
+        /// The name of the tool for people; absent if the tool has none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        label: Option<String>,
     },
     /// Output of a running tool.
     ToolProgress {

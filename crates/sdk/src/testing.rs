@@ -188,7 +188,7 @@ impl Harness {
 
     /// Calls a tool as the model would. Unlike a host, the harness does not check `args` against the tool's schema.
     pub async fn tool(&self, name: &str, args: Value) -> ToolResult {
-        self.query(CallTool { name: name.into(), args: args.into() }).await.into()
+        self.query(CallTool { name: name.into(), args: args.into(), tool_id: None }).await.into()
     }
 
     /// Sends a tool call to the handlers.

@@ -64,7 +64,13 @@ impl ToolResult {
     }
 
     pub(crate) fn into_frame(self, id: RequestId) -> ext::ToolResultFrame {
-        ext::ToolResultFrame { id, content: self.content, is_error: self.is_error }
+        ext::ToolResultFrame {
+            id,
+            content: self.content,
+            is_error: self.is_error,
+            details: None,
+            terminate: false,
+        }
     }
 }
 
@@ -91,7 +97,7 @@ pub(crate) fn tool_registration(
     schema: RawJson,
 ) -> RegisterTool {
     let (name, description) = (name.into(), description.into());
-    RegisterTool { name, description, schema: Some(schema), guidelines: Vec::new() }
+    RegisterTool { name, description, schema: Some(schema), ..RegisterTool::default() }
 }
 
 /// Returns the schema of a tool's arguments without references, which models and hosts do not

@@ -12,10 +12,10 @@ use haft_core::tool::{Tool, ToolConcurrency, ToolContext, ToolOutput, ToolOwner,
 use haft_protocol::content::ToolCall;
 use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::event::{AgentEvent, NoteLevel};
-use haft_protocol::ext::{CallTool, Limits, ResultBlock, ToolResultFrame};
+use haft_protocol::ext::{CallTool, Limits, ResultBlock, ToolResultFrame, capability};
 use haft_protocol::ids::ExtensionName;
 use tokio::task::JoinError;
-use tokio::time::timeout;
+use tokio::time::{Duration, timeout};
 
 use crate::agent::managed_extension::ManagedExtension;
 use crate::agent::pins::ToolTextPins;
@@ -32,6 +32,8 @@ pub(crate) use result_files::ResultFiles;
 pub(crate) struct ExtensionTool {
     entry: Arc<ManagedExtension>,
     spec: Arc<ToolSpec>,
+    /// The time limit of a call.
+    time: Duration,
     results: Arc<ResultFiles>,
     pins: Arc<ToolTextPins>,
     reporter: FaultReporter,
@@ -50,10 +52,16 @@ impl ExtensionTool {
             description: tool.description.clone(),
             schema: tool.schema.clone(),
             guidelines: tool.guidelines.clone(),
+            label: (!tool.label.is_empty()).then(|| tool.label.clone()),
+            snippet: (!tool.snippet.is_empty()).then(|| tool.snippet.clone()),
             owner: ToolOwner::Extension(entry.name().as_str().to_owned()),
-            concurrency: ToolConcurrency::Parallel,
+            concurrency: match tool.exclusive {
+                true => ToolConcurrency::Exclusive,
+                false => ToolConcurrency::Parallel,
+            },
         });
-        Self { entry, spec, results, pins, reporter }
+        let time = entry.timeouts.tool_call_within(tool.timeout_ms);
+        Self { entry, spec, time, results, pins, reporter }
     }
 
     /// Returns the process to call, or the reason as a phrase that follows the extension's name.
@@ -85,7 +93,7 @@ impl ExtensionTool {
         context: &ToolContext,
     ) -> Result<(ExtensionHandle, Deadline), CallError> {
         self.entry.current().ensure_started(&context.cancel).await?;
-        let deadline = Deadline::after(self.entry.timeouts.tool_call);
+        let deadline = Deadline::after(self.time);
         Ok((self.acquire_handle(context, deadline).await?, deadline))
     }
 
@@ -139,6 +147,11 @@ impl SanitizedToolResult {
     }
 }
 
+/// Removes the fields that need the capability `tools_2`.
+fn without_tools_2(result: ToolResultFrame) -> ToolResultFrame {
+    ToolResultFrame { details: None, terminate: false, ..result }
+}
+
 /// Returns the number of bytes to read, including line ends between blocks.
 fn readable_bytes(result: &ToolResultFrame) -> usize {
     let bytes = |block: &ResultBlock| match block {
@@ -175,15 +188,18 @@ impl Tool for ExtensionTool {
             Ok(reached) => reached,
             Err(error) => return failed(&error),
         };
-        let request = CallTool { name: name.clone(), args: call.args };
+        let has_tools_2 = extension.snapshot().offers.has_capability(capability::TOOLS_2);
+        let request =
+            CallTool { name: name.clone(), args: call.args, tool_id: has_tools_2.then_some(call.id) };
         let what = format!("tool {name}");
         match extension.query(&context.cancel, request, what.clone().into(), deadline).await {
             Ok(Ok(result)) => {
+                let result = if has_tools_2 { result } else { without_tools_2(result) };
                 let (read, kept) = match self.read_result(result).await {
                     Ok(read) => read,
                     Err(error) => return failed(&error),
                 };
-                if let Some(detail) = &read.rejected {
+                for detail in read.rejected.iter().chain(&read.dropped_details) {
                     extension.reporter().report_fault(FaultCode::ResultRejected, format!("{what}: {detail}"));
                 }
                 extension.reporter().report_hidden_text(read.hidden, &format!("a result of {what}"));

@@ -195,6 +195,8 @@ impl<T> ExtensionSession<T> {
     }
 
     fn on_tool(&mut self, tool: RegisterTool, now: Instant) {
+        let tool =
+            if self.offers.has_capability(capability::TOOLS_2) { tool } else { tool.without_tools_2() };
         let granted = self.facts.granted.as_deref();
         if let Some(rejected) = granted.and_then(|granted| reject_tool(granted, &tool.name)) {
             return self.reject_registration(rejected, now);

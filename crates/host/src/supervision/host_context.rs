@@ -263,6 +263,7 @@ impl HostContext {
             capability::REGISTER_REJECTED,
             capability::COMMAND_COMPLETIONS,
             capability::STATUS,
+            capability::TOOLS_2,
         ];
         let services = self.provided.is_some().then_some(capability::HOST_SERVICES);
         always.into_iter().chain(services).map(str::to_owned).collect()

@@ -48,6 +48,10 @@ pub mod capability {
     pub const COMMAND_COMPLETIONS: &str = "command_completions";
     /// The host shows texts of extensions in the status line, `set_status`.
     pub const STATUS: &str = "status";
+    /// The host accepts `label`, `snippet`, `exclusive`, `timeout_ms` and `replaces` in
+    /// `register_tool`, and `details` and `terminate` in `tool_result`. An extension with this
+    /// capability also gets the model's id of each tool call.
+    pub const TOOLS_2: &str = "tools_2";
 
     /// All capabilities that this version knows.
     pub const ALL: &[&str] = &[
@@ -65,6 +69,7 @@ pub mod capability {
         REGISTER_REJECTED,
         COMMAND_COMPLETIONS,
         STATUS,
+        TOOLS_2,
     ];
 }
 

@@ -44,6 +44,10 @@ fn call() -> ToolCallId {
     ToolCallId::new("toolu_1")
 }
 
+fn start_of_read(label: Option<String>) -> AgentEvent {
+    AgentEvent::ToolStart { id: call(), name: "read".into(), args: json(r#"{"path":"a"}"#), label }
+}
+
 fn message_events() -> Vec<AgentEvent> {
     let image = Image { mime_type: "image/png".into(), data: "iVBORw0KGgo=".into() };
     let read = ToolCall { id: call(), name: "read".into(), args: json(r#"{"path": "a"}"#) };
@@ -91,7 +95,8 @@ fn tool_events() -> Vec<AgentEvent> {
         AgentEvent::ToolRewriteConflict { id: call(), path: "/path".into(), by: ["a".into(), "b".into()] },
         AgentEvent::ToolBlocked { id: call(), by: "guard".into(), reason: "no".into() },
         AgentEvent::ToolSkipped { id: call(), name: "read".into(), reason: "later".into() },
-        AgentEvent::ToolStart { id: call(), name: "read".into(), args: json(r#"{"path":"a"}"#) },
+        start_of_read(None),
+        start_of_read(Some("Read".into())),
         AgentEvent::ToolEnd { id: call(), name: "read".into(), duration_ms: 12 },
         AgentEvent::ToolProgress { id: call(), text: "…".into() },
         AgentEvent::ToolResult {

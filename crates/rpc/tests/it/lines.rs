@@ -54,6 +54,7 @@ fn measures() -> Vec<AgentEvent> {
             id: id(),
             name: "read".into(),
             args: RawJson::parse(r#"{"path":"a"}"#).unwrap(),
+            label: None,
         },
         AgentEvent::ToolEnd { id: id(), name: "read".into(), duration_ms: 12 },
         AgentEvent::SteeringInjected { count: 1, bytes: 9 },

@@ -81,12 +81,13 @@ impl OpenCalls {
     }
 
     pub(super) fn apply_tool_event(&mut self, doc: &mut TranscriptDocument, event: &E, now: Instant) {
-        if let E::ToolStart { id, name, args } = event {
+        if let E::ToolStart { id, name, args, label } = event {
             if self.call(doc, id).is_some_and(|call| call.is_over()) {
                 self.add(doc, id, name, ArgumentSummary::default(), CallPhase::Waiting);
             }
             if let Some(call) = self.call_or_new(doc, id, name) {
                 call.start(name, args, now);
+                call.name = label.as_deref().map_or_else(|| call.name.clone(), CleanLine::new);
             }
         }
         if let E::ToolProgress { id, text } = event

@@ -144,7 +144,7 @@ pub(crate) fn call(name: &str, args: &str) -> E {
 }
 
 pub(crate) fn start(name: &str, args: &str) -> E {
-    E::ToolStart { id: id("1"), name: name.into(), args: json(args) }
+    E::ToolStart { id: id("1"), name: name.into(), args: json(args), label: None }
 }
 
 pub(crate) fn progress(text: &str) -> E {

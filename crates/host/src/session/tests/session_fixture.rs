@@ -212,7 +212,11 @@ impl SessionFixture {
     }
 
     pub(super) fn tool(&mut self, ticket: &'static str) -> RequestId {
-        self.ask(ticket, CallTool { name: "weather".into(), args: RawJson::empty_object() }, 60)
+        self.ask(
+            ticket,
+            CallTool { name: "weather".into(), args: RawJson::empty_object(), tool_id: None },
+            60,
+        )
     }
 
     pub(super) fn settle(&mut self) {

@@ -86,7 +86,7 @@ impl LineTerminal {
 
     fn start(&mut self, id: &str, name: &str, args: &str) {
         let (id, name, args) = (ToolCallId::new(id), name.to_owned(), RawJson::parse(args).unwrap());
-        self.event(AgentEvent::ToolStart { id, name, args });
+        self.event(AgentEvent::ToolStart { id, name, args, label: None });
     }
 
     fn end(&mut self, id: &str, name: &str, is_error: bool, text: &str) {

@@ -69,7 +69,7 @@ impl CallOutcome<'_> {
 fn begin(stage: &mut HeadlessInterface, name: &str, args: &serde_json::Value) -> Result<ToolCallId> {
     let (id, args, name) = (id(stage), raw_json(args)?, name.to_owned());
     stage.event(E::ToolCall { id: id.clone(), name: name.clone(), args: args.clone() });
-    stage.event(E::ToolStart { id: id.clone(), name, args });
+    stage.event(E::ToolStart { id: id.clone(), name, args, label: None });
     Ok(id)
 }
 
