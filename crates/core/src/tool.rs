@@ -208,7 +208,7 @@ pub enum ToolConcurrency {
 /// # async fn main() {
 /// // A test creates its own context.
 /// let cancel = haft_core::hooks::CancellationToken::new();
-/// let context = ToolContext::new(cancel, |text| println!("{text}"));
+/// let context = ToolContext::new(cancel, |progress| println!("{}", progress.text));
 /// assert_eq!(fetch(context, 2).await, ToolOutput::text("2 pages"));
 /// # }
 /// ```
@@ -224,12 +224,12 @@ pub struct ToolContext {
     /// The files that the paths of this call led to when the hooks saw it. The tool rejects the call if a path leads to
     /// another file at the time of the execution. Empty if the agent has no hooks.
     pub resolved_paths: Arc<[ResolvedPath]>,
-    progress: Arc<dyn Fn(String) + Send + Sync>,
+    progress: Arc<dyn Fn(ToolProgress) + Send + Sync>,
 }
 
 impl ToolContext {
     /// Creates a context that passes progress to `progress`.
-    pub fn new(cancel: CancellationToken, progress: impl Fn(String) + Send + Sync + 'static) -> Self {
+    pub fn new(cancel: CancellationToken, progress: impl Fn(ToolProgress) + Send + Sync + 'static) -> Self {
         Self {
             cancel,
             approved: None,
@@ -239,10 +239,26 @@ impl ToolContext {
         }
     }
 
-    /// Reports output of the running call to observers; never blocks.
+    /// Reports further output of the running call to observers; never blocks.
     pub fn progress(&self, text: impl Into<String>) {
-        (self.progress)(text.into());
+        self.report_progress(ToolProgress { text: text.into(), ..ToolProgress::default() });
     }
+
+    /// Reports progress of the running call to observers; never blocks.
+    pub fn report_progress(&self, progress: ToolProgress) {
+        (self.progress)(progress);
+    }
+}
+
+/// The progress of a running call.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ToolProgress {
+    /// The next piece of the output; may be empty.
+    pub text: String,
+    /// True if the text replaces all earlier output.
+    pub replaces: bool,
+    /// Data for people and programs, an object, in place of earlier ones.
+    pub details: Option<RawJson>,
 }
 
 impl fmt::Debug for ToolContext {

@@ -33,18 +33,20 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use haft_packages::Permissions;
-use haft_protocol::ext::{HostFrame, Limits, Ping};
+use haft_protocol::ext::{Cancel, HostFrame, Limits, Ping, capability};
 use haft_protocol::ids::{ExtensionName, RequestId};
 
 use crate::timeouts::Timeouts;
 use crate::wire::fault::{CallError, FaultCode, PRINTED};
 use calls::HostCalls;
 use dialect::{OutboundMessage, SessionDialect};
+pub(crate) use frames::overlong_details;
 use liveness::{LivenessAlert, LivenessMonitor};
 use offers::ExtensionOffers;
 use output::OutputQueue;
 pub(crate) use output::{HostCallRequest, SessionOutput, UiUpdate};
 use pending::{OpenQuestion, PendingQuestions, QuestionKind};
+pub(crate) use pending::{ProgressSender, deliver_progress};
 pub use phase::ExtensionState;
 use phase::{ConnectionPhase, earlier_deadline};
 use unrequested::UnrequestedFrames;
@@ -73,6 +75,8 @@ pub(crate) struct OutgoingQuestion<T> {
     pub(crate) asked: Instant,
     pub(crate) after: Duration,
     pub(crate) ticket: T,
+    /// The receiver of the progress of a tool call; `None` if no progress is expected.
+    pub(crate) progress: Option<ProgressSender>,
 }
 
 /// The state machine of one connection.
@@ -187,7 +191,7 @@ impl<T> ExtensionSession<T> {
     }
 
     pub(crate) fn send(&mut self, question: OutgoingQuestion<T>) {
-        let OutgoingQuestion { id, words, what, asked, after, ticket } = question;
+        let OutgoingQuestion { id, words, what, asked, after, ticket, progress } = question;
         let Some(kind) = words.kind() else { return };
         if let Some(why) = self.absence_reason() {
             self.out.push(SessionOutput::Answer(ticket, Err(CallError::Gone { why })));
@@ -197,8 +201,8 @@ impl<T> ExtensionSession<T> {
             Ok(line) => {
                 self.out.write(line, false);
                 self.watch.note_written(asked);
-                let open =
-                    OpenQuestion { ticket, kind, what, until: asked + after, after, line: self.out.lines };
+                let (until, line) = (asked + after, self.out.lines);
+                let open = OpenQuestion { ticket, progress, kind, what, until, after, line };
                 self.pending.insert(id, open);
             }
             Err(detail) => {
@@ -232,9 +236,17 @@ impl<T> ExtensionSession<T> {
     }
 
     /// Cancels a query and the calls that serve it.
-    pub(crate) fn cancel(&mut self, id: &RequestId) {
+    pub(crate) fn cancel(&mut self, id: &RequestId, now: Instant) {
         if let Some(open) = self.pending.close_dropped(id) {
             self.end_calls_for(open.line);
+            self.send_cancel(id.clone(), open.kind, now);
+        }
+    }
+
+    /// Notifies the extension that nobody waits for the answer to a query any more.
+    fn send_cancel(&mut self, id: RequestId, kind: QuestionKind, now: Instant) {
+        if kind.is_cancellable() && self.offers.has_capability(capability::CANCEL) {
+            self.send_message(HostFrame::Cancel(Cancel { id }), now);
         }
     }
 
@@ -261,8 +273,10 @@ impl<T> ExtensionSession<T> {
         self.phase_deadline(now);
         self.unasked.process_due(now, &mut self.out);
         self.watch_deadline(flushed, now);
-        while let Some(open) = self.pending.close_overdue(now) {
+        while let Some((id, open)) = self.pending.close_overdue(now) {
+            let kind = open.kind;
             self.fail_overdue(open, flushed);
+            self.send_cancel(id, kind, now);
         }
     }
 

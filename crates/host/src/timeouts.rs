@@ -171,6 +171,9 @@ impl Timeouts {
 /// The time limit of a call without a limit. Later times could overflow a clock.
 const UNLIMITED: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
 
+/// The minimum time between two shown states of progress of one tool call.
+pub(crate) const PROGRESS_PAUSE: Duration = Duration::from_millis(50);
+
 /// The time span in which the log limit of an extension's output applies.
 pub(crate) const LOG_WINDOW: Duration = Duration::from_secs(1);
 

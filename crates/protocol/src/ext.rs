@@ -6,6 +6,7 @@
 //! capability only if the peer announced the capability.
 
 mod answer_error;
+mod cancel;
 mod command;
 mod completion;
 mod constructors;
@@ -27,6 +28,7 @@ mod tool;
 
 pub use crate::event::HostCallError;
 pub use answer_error::AnswerError;
+pub use cancel::Cancel;
 pub use command::{CommandAction, CommandInvoked, CommandResponse};
 pub use completion::{CommandCompletions, CommandCompletionsResponse, CompletionItem};
 pub use event::{EventGap, LifecycleEvent};
@@ -50,4 +52,4 @@ pub use request::{CallTool, HostQuery, InvokeCommand, QueryCompletions, QueryRes
 pub use service::HostService;
 pub use status::SetStatus;
 pub use subscription::{InterceptRole, Subscription};
-pub use tool::{ResultBlock, ToolCallFrame, ToolResultFrame};
+pub use tool::{Progress, ResultBlock, ToolCallFrame, ToolResultFrame};

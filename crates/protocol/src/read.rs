@@ -1,10 +1,10 @@
 //! Reading a typed value out of JSON text, with an error that names the field.
 
 use serde::Deserializer;
-use serde::de::{Deserialize, DeserializeOwned, Error, MapAccess};
+use serde::de::{Deserialize, Error, MapAccess};
 
 use crate::error::without_position;
-use crate::reader::{CheckedJson, JsonReader, JsonText};
+use crate::reader::{CheckedJson, JsonReader};
 
 /// Reads `T`. The error contains the path and the mistake: `` content[0].text: invalid type:
 /// integer `5`, expected a string ``.
@@ -51,15 +51,4 @@ where
     T: Default + Deserialize<'de>,
 {
     Option::<T>::deserialize(deserializer).map(Option::unwrap_or_default)
-}
-
-/// Reads an optional field of a capability, with a value of another type as absent. Peers without
-/// the capability may use the same name for a field of their own.
-pub(crate) fn other_type_is_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
-where
-    D: Deserializer<'de>,
-    T: Default + DeserializeOwned,
-{
-    let text = JsonText::deserialize(deserializer)?;
-    Ok(serde_json::from_str(text.get().text).unwrap_or_default())
 }

@@ -7,51 +7,76 @@ use std::sync::Arc;
 use haft_protocol::RawJson;
 use haft_protocol::event::NoteLevel;
 use haft_protocol::ext::{
-    ClearNotes, HelloAck, Notify, Panel, PanelClose, PanelRender, SetStatus, capability,
+    ClearNotes, HelloAck, Notify, Panel, PanelClose, PanelRender, Progress, ResultBlock, SetStatus,
+    capability,
 };
-use haft_protocol::ids::PanelId;
+use haft_protocol::ids::{PanelId, RequestId, ToolCallId};
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::config::ConfigError;
 use crate::logging;
+use crate::open_requests::{HandledRequest, HandledToolCall, OpenRequests, RequestGuard};
 use crate::outbox::FrameOutbox;
 use crate::pending_calls::PendingCalls;
 
 /// The host, as a handler sees it. Cheap to clone; background tasks may keep it. After the end of
 /// the connection, frames are discarded.
 #[derive(Debug, Clone)]
-pub struct Host(Arc<HostShared>);
+pub struct Host {
+    shared: Arc<HostShared>,
+    /// The request that the handler answers; `None` in handlers of events.
+    request: Option<Arc<HandledRequest>>,
+}
 
 #[derive(Debug)]
 struct HostShared {
     outbox: FrameOutbox,
     calls: PendingCalls,
+    requests: OpenRequests,
     ack: watch::Receiver<Option<Arc<HelloAck>>>,
 }
 
 impl Host {
     pub(crate) fn new(outbox: FrameOutbox, ack: watch::Receiver<Option<Arc<HelloAck>>>) -> Self {
-        Self(Arc::new(HostShared { outbox, calls: PendingCalls::default(), ack }))
+        let (calls, requests) = (PendingCalls::default(), OpenRequests::default());
+        Self { shared: Arc::new(HostShared { outbox, calls, requests, ack }), request: None }
+    }
+
+    /// Returns the host for the handler of this request, which is open until the guard is dropped.
+    pub(crate) fn for_request(
+        &self,
+        id: &RequestId,
+        tool_call: Option<HandledToolCall>,
+    ) -> (Self, RequestGuard) {
+        let cancelled = self.requests().begin(id.clone());
+        let request = HandledRequest { id: id.clone(), tool_call, cancelled };
+        let host = Self { shared: Arc::clone(&self.shared), request: Some(Arc::new(request)) };
+        (host, RequestGuard { host: self.clone(), id: id.clone() })
+    }
+
+    pub(crate) fn requests(&self) -> &OpenRequests {
+        &self.shared.requests
     }
 
     pub(crate) fn outbox(&self) -> &FrameOutbox {
-        &self.0.outbox
+        &self.shared.outbox
     }
 
     pub(crate) fn calls(&self) -> &PendingCalls {
-        &self.0.calls
+        &self.shared.calls
     }
 
     /// Shows a note to the user, with the extension's name. It disappears when the user sends the
     /// next prompt.
     pub fn notify(&self, level: NoteLevel, text: impl Into<String>) {
-        self.0.outbox.push(Notify { level, message: text.into() });
+        self.shared.outbox.push(Notify { level, message: text.into() });
     }
 
     /// Removes all notes of this extension.
     pub fn clear_notes(&self) {
-        self.0.outbox.push(ClearNotes {});
+        self.shared.outbox.push(ClearNotes {});
     }
 
     /// Sets a text in the status line, shown with the extension's name: one short line. `key` is
@@ -60,7 +85,7 @@ impl Host {
     /// without a status line ignore it.
     pub fn set_status(&self, key: impl Into<String>, text: impl Into<String>) {
         if self.has_capability(capability::STATUS) {
-            self.0.outbox.push(SetStatus { key: key.into(), text: text.into() });
+            self.shared.outbox.push(SetStatus { key: key.into(), text: text.into() });
         }
     }
 
@@ -69,9 +94,60 @@ impl Host {
         self.set_status(key, "");
     }
 
+    /// Returns the model's id of the tool call that this handler answers, as in events and hooks
+    /// about the call. `None` in all other handlers, and if the host does not send it.
+    pub fn tool_id(&self) -> Option<&str> {
+        self.tool_call()?.1.id.as_ref().map(ToolCallId::as_str)
+    }
+
+    /// Shows the progress of the tool call that this handler answers, in place of the progress
+    /// before. The time limit of the call begins again. The host shows at most 20 texts per second,
+    /// and always the latest; it reads an extension slowly that sends more than 200. Does nothing in
+    /// all other handlers, after the answer, and under a host without progress.
+    pub fn progress(&self, text: impl Into<String>) {
+        let content = vec![ResultBlock::Text { text: text.into() }];
+        self.send_progress(Some(content), None);
+    }
+
+    /// Sends details of the progress like [`progress`](Self::progress): an object for people and
+    /// programs, in place of the details before. The shown text stays.
+    pub fn progress_details(&self, details: Value) {
+        self.send_progress(None, Some(details.into()));
+    }
+
+    /// Completes when the host no longer waits for the answer of this handler: the user stopped the
+    /// run, or the time is over. The handler should then stop. The host ignores its answer. Never
+    /// completes in handlers of events, and under a host that does not report it.
+    pub async fn cancelled(&self) {
+        let Some(request) = &self.request else { return std::future::pending().await };
+        let mut cancelled = request.cancelled.clone();
+        // The sender is dropped with the answer, after which nothing can be cancelled.
+        if cancelled.wait_for(|cancelled| *cancelled).await.is_err() {
+            std::future::pending().await
+        }
+    }
+
+    /// True if the host no longer waits for the answer of this handler; see
+    /// [`cancelled`](Self::cancelled).
+    pub fn is_cancelled(&self) -> bool {
+        self.request.as_ref().is_some_and(|request| *request.cancelled.borrow())
+    }
+
+    fn tool_call(&self) -> Option<(&HandledRequest, &HandledToolCall)> {
+        let request = self.request.as_deref()?;
+        Some((request, request.tool_call.as_ref()?))
+    }
+
+    fn send_progress(&self, content: Option<Vec<ResultBlock>>, details: Option<RawJson>) {
+        let Some((request, _)) = self.tool_call() else { return };
+        if self.has_capability(capability::PROGRESS) && self.requests().contains(&request.id) {
+            self.shared.outbox.push(Progress { id: request.id.clone(), content, details });
+        }
+    }
+
     /// True if the host has announced this capability. Handlers run only after `hello_ack`.
     fn has_capability(&self, capability: &str) -> bool {
-        let ack = self.0.ack.borrow();
+        let ack = self.shared.ack.borrow();
         ack.iter().any(|ack| ack.capabilities.iter().any(|known| known == capability))
     }
 
@@ -79,18 +155,18 @@ impl Host {
     /// first content is sent at once, then at most one every 16 ms for each drawn panel, always the
     /// latest.
     pub fn render_panel(&self, panel: Panel) {
-        self.0.outbox.render(PanelRender::from(panel));
+        self.shared.outbox.render(PanelRender::from(panel));
     }
 
     /// Closes a panel. Content that was not yet sent is dropped.
     pub fn close_panel(&self, id: impl Into<String>) {
-        self.0.outbox.close_panel(PanelClose { panel_id: PanelId::new(id) });
+        self.shared.outbox.close_panel(PanelClose { panel_id: PanelId::new(id) });
     }
 
     /// Returns information about the host: version, provider, model, working directory,
     /// capabilities. Waits for `hello_ack`, the first frame of every host.
     pub async fn info(&self) -> Arc<HelloAck> {
-        let mut ack = self.0.ack.clone();
+        let mut ack = self.shared.ack.clone();
         let greeted = ack.wait_for(Option::is_some).await.ok().and_then(|ack| ack.clone());
         match greeted {
             Some(info) => info,

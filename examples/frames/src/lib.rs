@@ -45,6 +45,7 @@ pub fn answer(frame: HostFrame) -> Option<ExtensionFrame> {
         HostFrame::Shutdown(_) => Some(ShutdownAck {}.into()),
         // Not announced, so the host does not send it.
         HostFrame::Ping(_)
+        | HostFrame::Cancel(_)
         | HostFrame::RegisterRejected(_)
         | HostFrame::EventGap(_)
         | HostFrame::HostResult(_)

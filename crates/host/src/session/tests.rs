@@ -2,6 +2,7 @@
 //! extension, `=` an answer, `*` a call served for the extension, `!` a fault, `·` anything else.
 
 mod calls;
+mod cancel;
 mod completions;
 mod floods;
 mod grants;
@@ -179,7 +180,7 @@ fn exit_fails_all_queries_immediately() {
 fn answer_to_cancelled_query_is_not_a_fault() {
     let mut fixture = SessionFixture::ready();
     let id = fixture.guard("guard");
-    fixture.session.cancel(&id);
+    fixture.session.cancel(&id, fixture.now);
     assert_eq!(fixture.session.pending.len(), 0);
     fixture.line(&format!(r#"{{"type":"event_intercept_response","id":"{id}","block":true}}"#));
     assert_eq!(fixture.faults(), Vec::<String>::new());

@@ -1,13 +1,16 @@
 //! Tools of extensions: calls, names, late registrations.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use haft_core::tool::{ToolConcurrency, ToolOutput, ToolOwner};
+use haft_core::tool::{ToolConcurrency, ToolContext, ToolOutput, ToolOwner, ToolProgress};
 use haft_host::{ExtensionState, Host};
 use haft_test_support::FakePeer;
 use serde_json::{Value, json};
 
-use crate::support::{execute, fault, host_announcing, host_with, host_with_two, state, text, tool};
+use tokio_util::sync::CancellationToken;
+
+use crate::support::{call, execute, fault, host_announcing, host_with, host_with_two, state, text, tool};
 
 fn register(name: &str, description: &str) -> Value {
     json!({"type": "register_tool", "name": name, "description": description, "schema": {"type": "object"}})
@@ -228,17 +231,25 @@ async fn tool_has_its_own_time_limit() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn unusable_details_are_dropped_and_reported() {
+async fn too_long_details_are_dropped_and_reported() {
     let (host, mut peer, events) = host_announcing("weather", &["tools_2"], [register_in_full()]).await;
-    for details in [json!([16]), json!({"map": "x".repeat(1024 * 1024)})] {
-        let fields = json!({"content": [{"type": "text", "text": "fog"}], "details": details});
-        let (output, _) = tokio::join!(execute(&host, "weather", json!({})), reply(&mut peer, fields));
-        assert_eq!(output, ToolOutput::text("fog"));
-    }
-    insta::assert_snapshot!(events.messages().join("\n"), @r"
-    tool weather: its details are not an object and were dropped
-    tool weather: its details are longer than 1048576 bytes and were dropped
-    ");
+    let details = json!({"map": "x".repeat(1024 * 1024)});
+    let fields = json!({"content": [{"type": "text", "text": "fog"}], "details": details});
+    let (output, _) = tokio::join!(execute(&host, "weather", json!({})), reply(&mut peer, fields));
+    assert_eq!(output, ToolOutput::text("fog"));
+    insta::assert_snapshot!(events.only_message(), @"tool weather: its details are longer than 1048576 bytes and were dropped");
+}
+
+#[tokio::test(start_paused = true)]
+async fn wrong_type_of_tools_2_fields_is_reported() {
+    let mut odd = register("odd", "");
+    odd["exclusive"] = "yes".into();
+    let (host, mut peer, events) = host_announcing("weather", &["tools_2"], [register_in_full(), odd]).await;
+    assert_eq!(names(&host), ["weather"]);
+    let fields = json!({"content": [], "details": "none"});
+    let (output, _) = tokio::join!(execute(&host, "weather", json!({})), reply(&mut peer, fields));
+    assert!(output.is_error);
+    assert_eq!(events.faults(), vec![fault("weather", "frame_invalid"); 2]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -249,4 +260,76 @@ async fn tool_without_permissions_replaces_no_built_in_tool() {
     assert_eq!(names(&host), [""; 0]);
     assert_eq!(events.faults(), [fault("shell", "register_rejected")]);
     insta::assert_snapshot!(events.only_message(), @r#"tool bash: the name belongs to haft itself, and the user did not allow a replacement; list "bash" in `permissions.tools.replace` of the manifest and approve the extension"#);
+}
+
+fn progress(text: &str, details: Option<Value>) -> ToolProgress {
+    ToolProgress { text: text.to_owned(), replaces: true, details: details.map(Into::into) }
+}
+
+#[tokio::test(start_paused = true)]
+async fn newest_progress_of_a_call_is_shown() {
+    let (host, mut peer, events) = host_announcing("weather", &["progress"], [register("weather", "")]).await;
+    let shown: Arc<Mutex<Vec<ToolProgress>>> = Arc::default();
+    let sink = Arc::clone(&shown);
+    let context =
+        ToolContext::new(CancellationToken::new(), move |progress| sink.lock().unwrap().push(progress));
+    let answering = async {
+        let question = peer.expect("tool_call").await;
+        peer.answer(&question, "progress", json!({"content": [{"type": "text", "text": "0 %"}]})).await;
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        for step in 1..=9 {
+            let content = json!([{"type": "text", "text": format!("{step}0 %")}]);
+            peer.answer(&question, "progress", json!({"content": content})).await;
+        }
+        peer.answer(&question, "progress", json!({"details": {"done": 9}})).await;
+        tokio::time::sleep(Duration::from_secs(59)).await;
+        peer.answer(&question, "progress", json!({})).await;
+        tokio::time::sleep(Duration::from_secs(59)).await;
+        peer.answer(&question, "tool_result", json!({"content": [{"type": "text", "text": "fog"}]})).await;
+    };
+    let tool = tool(&host, "weather");
+    let (output, ()) = tokio::join!(tool.execute(context, call("weather", json!({}))), answering);
+    assert_eq!(output, ToolOutput::text("fog"));
+    assert_eq!(*shown.lock().unwrap(), [progress("0 %", None), progress("90 %", Some(json!({"done": 9})))]);
+    assert_eq!(events.faults(), []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn long_progress_is_cut_to_its_end() {
+    let (host, mut peer, _) = host_announcing("weather", &["progress"], [register("weather", "")]).await;
+    let shown: Arc<Mutex<Vec<ToolProgress>>> = Arc::default();
+    let sink = Arc::clone(&shown);
+    let context =
+        ToolContext::new(CancellationToken::new(), move |progress| sink.lock().unwrap().push(progress));
+    let answering = async {
+        let question = peer.expect("tool_call").await;
+        let text = format!("{}end", "line\n".repeat(100_000));
+        peer.answer(&question, "progress", json!({"content": [{"type": "text", "text": text}]})).await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        peer.answer(&question, "tool_result", json!({})).await;
+    };
+    let tool = tool(&host, "weather");
+    tokio::join!(tool.execute(context, call("weather", json!({}))), answering);
+    let shown = shown.lock().unwrap();
+    let text = &shown[0].text;
+    assert_eq!((shown.len(), text.lines().count()), (1, 500));
+    assert!(text.ends_with("line\nend"), "{text:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn cancelled_call_is_reported_to_the_extension() {
+    let (host, mut peer, events) = host_announcing("weather", &["cancel"], [register("weather", "")]).await;
+    let cancel = CancellationToken::new();
+    let context = ToolContext::new(cancel.clone(), |_| {});
+    let stopping = async {
+        let question = peer.expect("tool_call").await;
+        cancel.cancel();
+        let stop = peer.expect("cancel").await;
+        assert_eq!(stop, json!({"type": "cancel", "id": question["id"]}));
+        peer.answer(&question, "tool_result", json!({})).await;
+    };
+    let tool = tool(&host, "weather");
+    let (output, ()) = tokio::join!(tool.execute(context, call("weather", json!({}))), stopping);
+    assert!(output.is_error);
+    assert_eq!(events.faults(), []);
 }

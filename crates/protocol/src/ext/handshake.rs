@@ -52,6 +52,10 @@ pub mod capability {
     /// `register_tool`, and `details` and `terminate` in `tool_result`. An extension with this
     /// capability also gets the model's id of each tool call.
     pub const TOOLS_2: &str = "tools_2";
+    /// The extension understands `cancel`.
+    pub const CANCEL: &str = "cancel";
+    /// The extension sends `progress` during its tool calls. Both sides announce it.
+    pub const PROGRESS: &str = "progress";
 
     /// All capabilities that this version knows.
     pub const ALL: &[&str] = &[
@@ -70,6 +74,8 @@ pub mod capability {
         COMMAND_COMPLETIONS,
         STATUS,
         TOOLS_2,
+        CANCEL,
+        PROGRESS,
     ];
 }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::subscription::Subscription;
 use crate::json::RawJson;
-use crate::read::{null_is_default, other_type_is_default};
+use crate::read::null_is_default;
 
 /// Registers a command for the user: `/name`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -38,28 +38,31 @@ pub struct RegisterTool {
     pub guidelines: Vec<String>,
     /// A name for people, at most 64 characters. Clients show it in place of `name` from the start
     /// of a call on. This and all further fields need the capability `tools_2`; without it, the
-    /// host ignores them. A value of another type counts as absent.
-    #[serde(default, deserialize_with = "other_type_is_default", skip_serializing_if = "String::is_empty")]
+    /// host treats them as unknown.
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub label: String,
     /// One line for the list of tools in the system prompt. Absent means the first line of
     /// `description`.
-    #[serde(default, deserialize_with = "other_type_is_default", skip_serializing_if = "String::is_empty")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub snippet: String,
     /// True if a call runs alone: earlier calls of the same message finish first, and later calls
     /// wait.
-    #[serde(default, deserialize_with = "other_type_is_default", skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "std::ops::Not::not")]
     pub exclusive: bool,
     /// The time limit of a call in milliseconds, in place of `tool_call_ms`. 0 means no limit: the
     /// call then ends with its result, or when the user cancels it.
-    #[serde(default, deserialize_with = "other_type_is_default", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
     /// True if the tool replaces the built-in tool of the same name. The user must have granted
     /// the name in `permissions.tools.replace` of the manifest.
-    #[serde(default, deserialize_with = "other_type_is_default", skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "std::ops::Not::not")]
     pub replaces: bool,
 }
 
 impl RegisterTool {
+    /// The fields that need the capability `tools_2`.
+    pub const TOOLS_2_FIELDS: &[&str] = &["label", "snippet", "exclusive", "timeout_ms", "replaces"];
+
     /// Returns the registration without the fields that need the capability `tools_2`.
     #[must_use]
     pub fn without_tools_2(self) -> Self {

@@ -8,9 +8,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::content::{ContentBlock, Image};
 use crate::ids::{RequestId, ToolCallId};
-use crate::json::RawJson;
+use crate::json::{RawJson, optional_object};
 use crate::read;
-use crate::read::{null_is_default, other_type_is_default};
+use crate::read::null_is_default;
 use crate::reader::{JsonText, OBJECT};
 
 /// A call of one of the extension's tools by the model. The extension answers with `tool_result`
@@ -46,12 +46,33 @@ pub struct ToolResultFrame {
     /// An object for people and programs, at most 1 MiB; the model does not receive it. It is in
     /// the session and in the event `tool_result`. Clients show `diff` and `exit_code` as those of
     /// the built-in tools. Needs the capability `tools_2`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "crate::json::object_schema")]
     pub details: Option<RawJson>,
     /// True if the run ends after the calls of this message, without another request to the model.
     /// A waiting message of the user continues the run. Needs the capability `tools_2`.
-    #[serde(default, deserialize_with = "other_type_is_default", skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "std::ops::Not::not")]
     pub terminate: bool,
+}
+
+impl ToolResultFrame {
+    /// The fields that need the capability `tools_2`.
+    pub const TOOLS_2_FIELDS: &[&str] = &["details", "terminate"];
+}
+
+/// The progress of a tool call that is not answered yet. The time limit of the call begins again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Progress {
+    /// The `id` of the `tool_call`.
+    pub id: RequestId,
+    /// The output so far, in place of the output that is shown. Clients show only its texts. Absent
+    /// keeps the shown output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<Vec<ResultBlock>>,
+    /// An object for people and programs, at most 1 MiB, in place of earlier ones.
+    #[serde(default, deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "crate::json::object_schema")]
+    pub details: Option<RawJson>,
 }
 
 /// A block of a tool result. Unlike [`ContentBlock`] it also represents kinds that this version

@@ -98,7 +98,13 @@ fn tool_events() -> Vec<AgentEvent> {
         start_of_read(None),
         start_of_read(Some("Read".into())),
         AgentEvent::ToolEnd { id: call(), name: "read".into(), duration_ms: 12 },
-        AgentEvent::ToolProgress { id: call(), text: "…".into() },
+        AgentEvent::ToolProgress { id: call(), text: "…".into(), replaces: false, details: None },
+        AgentEvent::ToolProgress {
+            id: call(),
+            text: "50 %".into(),
+            replaces: true,
+            details: Some(json(r#"{"done":5}"#)),
+        },
         AgentEvent::ToolResult {
             id: call(),
             name: "read".into(),
@@ -248,8 +254,10 @@ fn events_serialize_as_documented_lines() {
     {"type":"tool_blocked","id":"toolu_1","by":"guard","reason":"no"}
     {"type":"tool_skipped","id":"toolu_1","name":"read","reason":"later"}
     {"type":"tool_start","id":"toolu_1","name":"read","args":{"path":"a"}}
+    {"type":"tool_start","id":"toolu_1","name":"read","args":{"path":"a"},"label":"Read"}
     {"type":"tool_end","id":"toolu_1","name":"read","duration_ms":12}
     {"type":"tool_progress","id":"toolu_1","text":"…"}
+    {"type":"tool_progress","id":"toolu_1","text":"50 %","replaces":true,"details":{"done":5}}
     {"type":"tool_result","id":"toolu_1","name":"read","is_error":false,"content":[{"type":"text","text":"a"},{"type":"image","mime_type":"image/png","bytes":8}],"extension":"files"}
     {"type":"tool_result","id":"toolu_1","name":"read","is_error":false,"content":[],"synthetic_by":"cache"}
     {"type":"session","id":"1f","path":"/s/1f.jsonl"}

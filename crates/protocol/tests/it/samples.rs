@@ -73,6 +73,7 @@ pub(crate) fn host() -> Vec<HostFrame> {
         InterceptBeforeAgentStart { prompt: "rain?".into(), system_prompt: "You are haft.".into() }
             .into_frame(id("7")),
         before_compact().into_frame(id("9")),
+        Cancel { id: id("3") }.into(),
         host_result().into(),
         HostResult { content: Vec::new(), details: None, ..refused() }.into(),
         PanelKey { panel_id: panel(), key: "rune".into(), text: Some("x".into()) }.into(),
@@ -154,6 +155,8 @@ pub(crate) fn extension() -> Vec<ExtensionFrame> {
         Ready {}.into(),
         tool_result().into(),
         final_result().into(),
+        progress().into(),
+        Progress { content: None, details: None, ..progress() }.into(),
     ];
     frames.extend(decisions().map(ExtensionFrame::from));
     frames.extend(commands().map(ExtensionFrame::from));
@@ -222,6 +225,11 @@ fn tool_result() -> ToolResultFrame {
         details: None,
         terminate: false,
     }
+}
+
+fn progress() -> Progress {
+    let content = Some(vec![ContentBlock::text("50 %").into()]);
+    Progress { id: id("3"), content, details: Some(json(r#"{"done":5}"#)) }
 }
 
 fn final_result() -> ToolResultFrame {

@@ -78,7 +78,7 @@ pub(crate) fn host_frame() -> impl Strategy<Value = HostFrame> {
         hello_ack(),
         (id(), name(), text()).prop_map(|(id, name, args)| CommandInvoked { id, name, args }.into()),
         (id(), name(), text()).prop_map(|(id, name, prefix)| CommandCompletions { id, name, prefix }.into()),
-        (id(), name(), object(), option::of(text())).prop_map(|(id, name, args, tool_id)| {
+        (id(), name(), object(), option::of(name())).prop_map(|(id, name, args, tool_id)| {
             ToolCallFrame { id, name, args, tool_id: tool_id.map(ToolCallId::new) }.into()
         }),
         event(),
@@ -97,6 +97,7 @@ pub(crate) fn host_frame() -> impl Strategy<Value = HostFrame> {
         .into()),
         panel_id().prop_map(|panel_id| PanelClose { panel_id }.into()),
         id().prop_map(|id| Ping { id }.into()),
+        id().prop_map(|id| Cancel { id }.into()),
         (text(), text(), text(), text()).prop_map(|(what, name, permission, reason)| {
             RegisterRejected { what, name, permission, reason }.into()
         }),
@@ -242,6 +243,8 @@ pub(crate) fn extension_frame() -> impl Strategy<Value = ExtensionFrame> {
             .prop_map(|(events, intercept)| Subscribe { events, intercept }.into()),
         Just(Ready {}.into()),
         tool_result(),
+        (id(), option::of(vec(block(), 0..3)), option::of(object()))
+            .prop_map(|(id, content, details)| { Progress { id, content, details }.into() }),
         (id(), name(), object()).prop_map(|(id, call, args)| HostCall { id, call, args }.into()),
         id().prop_map(|id| HostCallCancel { id }.into()),
         intercept_response(),

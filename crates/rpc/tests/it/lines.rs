@@ -99,7 +99,7 @@ fn events() -> Vec<AgentEvent> {
         },
         AgentEvent::ToolRewriteConflict { id: id(), path: "/p".into(), by: ["a".into(), "b".into()] },
         AgentEvent::ToolBlocked { id: id(), by: "guard".into(), reason: "no".into() },
-        AgentEvent::ToolProgress { id: id(), text: "10 %".into() },
+        AgentEvent::ToolProgress { id: id(), text: "10 %".into(), replaces: false, details: None },
         AgentEvent::ToolResult {
             id: id(),
             name: "read".into(),

@@ -19,3 +19,4 @@ mod roles;
 mod serve;
 mod services;
 mod subprocess;
+mod tools;

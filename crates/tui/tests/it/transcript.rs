@@ -148,7 +148,7 @@ pub(crate) fn start(name: &str, args: &str) -> E {
 }
 
 pub(crate) fn progress(text: &str) -> E {
-    E::ToolProgress { id: id("1"), text: text.into() }
+    E::ToolProgress { id: id("1"), text: text.into(), replaces: false, details: None }
 }
 
 pub(crate) fn ended(name: &str, duration_ms: u64) -> E {

@@ -13,6 +13,8 @@ use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ext::{Limits, ResultBlock, ToolResultFrame};
 use haft_protocol::ids::ExtensionName;
 
+use crate::session::overlong_details;
+
 /// The parts of a result that have been read. The limits apply to the sum of all texts.
 #[derive(Debug, Default)]
 pub(crate) struct SanitizedToolResult {
@@ -95,19 +97,10 @@ impl SanitizedToolResult {
         }
     }
 
-    /// Keeps the details if they are an object of an acceptable size. Without them the result is still usable.
+    /// Keeps the details if they are not too long. Without them the result is still usable.
     fn set_details(&mut self, details: Option<RawJson>) {
-        let longest = self.limits.max_line;
-        match details {
-            Some(details) if !details.is_object() => {
-                self.dropped_details = Some("its details are not an object and were dropped".to_owned());
-            }
-            Some(details) if details.as_str().len() > longest => {
-                self.dropped_details =
-                    Some(format!("its details are longer than {longest} bytes and were dropped"));
-            }
-            details => self.details = details,
-        }
+        self.dropped_details = overlong_details(details.as_ref(), self.limits.max_line);
+        self.details = details.filter(|_| self.dropped_details.is_none());
     }
 
     fn add_text(&mut self, text: String) {

@@ -65,20 +65,20 @@ fn call_ends_with_last_query_that_it_may_serve() {
     let mut fixture = SessionFixture::ready();
     let (tool, guard) = (fixture.tool("tool"), fixture.guard("guard"));
     call(&mut fixture, "both", "exec");
-    fixture.session.cancel(&tool);
+    fixture.session.cancel(&tool, fixture.now);
     fixture.settle();
     assert!(!fixture.transcript.contains("cancel"), "{}", fixture.transcript);
-    fixture.session.cancel(&guard);
+    fixture.session.cancel(&guard, fixture.now);
     fixture.settle();
     call(&mut fixture, "own", "exec");
     let tool = fixture.tool("tool");
     call(&mut fixture, "one", "exec");
-    fixture.session.cancel(&tool);
+    fixture.session.cancel(&tool, fixture.now);
     fixture.settle();
     let tool = fixture.tool("tool");
     call(&mut fixture, "answered", "exec");
     fixture.line(&format!(r#"{{"type":"tool_result","id":"{tool}","content":[]}}"#));
-    fixture.session.cancel(&tool);
+    fixture.session.cancel(&tool, fixture.now);
     fixture.settle();
     let cancelled: Vec<&str> = fixture
         .transcript

@@ -8,14 +8,14 @@ use bytes::Bytes;
 use haft_packages::Permissions;
 use haft_protocol::RawJson;
 use haft_protocol::codec::PlainSpan;
-use haft_protocol::ext::{CallTool, HelloAck, HostQuery, InterceptToolCall, Limits};
+use haft_protocol::ext::{CallTool, HelloAck, HostQuery, InterceptToolCall, Limits, Progress};
 use haft_protocol::hook::{ApproveTool, HookHello, HookMode};
 use haft_protocol::ids::{ExtensionName, RequestId, ToolCallId};
 
 use crate::session::dialect::{OutboundMessage, QueryAnswer, SessionDialect};
 use crate::session::hello_ack::{HelloAckFields, PreparedHelloAck};
 use crate::session::ids::RequestIdGenerator;
-use crate::session::{ExtensionSession, OutgoingQuestion, SessionConfig, SessionOutput};
+use crate::session::{ExtensionSession, OutgoingQuestion, ProgressSender, SessionConfig, SessionOutput};
 use crate::timeouts::Timeouts;
 
 pub(super) struct SessionFixture {
@@ -196,8 +196,15 @@ impl SessionFixture {
         let id = self.ids.request_id(number);
         let words = words(number, id.clone());
         let after = Duration::from_secs(after);
-        let question =
-            OutgoingQuestion { id: id.clone(), words, what: ticket.into(), asked: self.now, after, ticket };
+        let question = OutgoingQuestion {
+            id: id.clone(),
+            words,
+            what: ticket.into(),
+            asked: self.now,
+            after,
+            ticket,
+            progress: Some(ProgressSender::new(None)),
+        };
         self.session.send(question);
         self.settle();
         id
@@ -233,6 +240,9 @@ impl SessionFixture {
                     self.note("=", &format!("{ticket}: {result}"));
                 }
                 SessionOutput::Answer(ticket, Err(error)) => self.note("=", &format!("{ticket}: {error}")),
+                SessionOutput::Progress(_, Progress { id, content, details }) => {
+                    self.note("%", &format!("{id}: {content:?} {details:?}"));
+                }
                 SessionOutput::Fault(code, message) => self.note("!", &format!("{code}: {message}")),
                 SessionOutput::Log(text) => self.note("·", &format!("log: {text}")),
                 SessionOutput::Ui(ui) => self.note("·", &format!("{ui:?}")),

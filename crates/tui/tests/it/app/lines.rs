@@ -152,7 +152,12 @@ fn conversation_prints_as_lines() {
     terminal.text("}\n```\n");
     terminal.call("t1", "bash", r#"{"command":"cargo test"}"#);
     terminal.start("t1", "bash", r#"{"command":"cargo test"}"#);
-    terminal.event(AgentEvent::ToolProgress { id: ToolCallId::new("t1"), text: "running\n".to_owned() });
+    terminal.event(AgentEvent::ToolProgress {
+        id: ToolCallId::new("t1"),
+        text: "running\n".to_owned(),
+        replaces: false,
+        details: None,
+    });
     terminal.type_line("not so fast");
     terminal.fake.take_log();
     terminal.type_line(">> and then the parser");

@@ -54,7 +54,7 @@ fn happen(shown: &mut Shown, what: u8, which: u8, text: &str) {
         7 => E::AssistantMessage { content: blocks.into_iter().take(some).collect(), time: time() },
         8 => E::ToolCall { id: call, name, args },
         9 => E::ToolStart { id: call, name, args, label: None },
-        10 => E::ToolProgress { id: call, text },
+        10 => E::ToolProgress { id: call, text, replaces: false, details: None },
         11 => E::ToolEnd { id: call, name, duration_ms: u64::from(which) * 1_000 },
         12 => {
             let (extension, synthetic_by) = (Some(extension), Some(by));
@@ -222,7 +222,7 @@ pub(super) fn told(message: &Message) -> Vec<E> {
                 [
                     E::ToolCall { id: id.clone(), name: name.clone(), args: args.clone() },
                     E::ToolStart { id: id.clone(), name: name.clone(), args, label: None },
-                    E::ToolProgress { id: id.clone(), text: "some".into() },
+                    E::ToolProgress { id: id.clone(), text: "some".into(), replaces: false, details: None },
                     E::ToolEnd { id, name, duration_ms: 0 },
                 ]
             }));

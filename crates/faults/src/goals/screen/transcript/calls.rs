@@ -111,7 +111,12 @@ fn show_progress(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> 
     for text in texts {
         let (first, second) = text.split_at(text.char_indices().nth(2).map_or(0, |(at, _)| at));
         for text in [first, second, "\n"] {
-            stage.event(E::ToolProgress { id: id.clone(), text: text.to_owned() });
+            stage.event(E::ToolProgress {
+                id: id.clone(),
+                text: text.to_owned(),
+                replaces: false,
+                details: None,
+            });
         }
     }
     Ok(())
