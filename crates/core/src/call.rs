@@ -21,7 +21,7 @@ use crate::hooks::{FinishedCall, Refusal, ResultDecision};
 use crate::run_context::{NoDecision, RunContext};
 use crate::session::intervention::InterventionAction;
 use crate::timeouts;
-use crate::tool::{Tool, ToolContext, ToolOutput};
+use crate::tool::{Tool, ToolContext, ToolOutput, ToolProgress};
 
 pub use caller::{CallableTool, ExtensionCall, ExtensionCallResult, ExtensionToolRunner};
 pub(crate) use gate::{
@@ -51,7 +51,8 @@ impl ApprovedCall<'_> {
                 run.emitter.emit(event);
             }
         };
-        tell(AgentEvent::ToolStart { id: call.id.clone(), name: call.name.clone(), args: call.args.clone() });
+        let (id, name, args) = (call.id.clone(), call.name.clone(), call.args.clone());
+        tell(AgentEvent::ToolStart { id, name, args, label: self.tool.spec().label.clone() });
         let begun = Instant::now();
         let output = self.run_tool().await;
         let took = begun.elapsed();
@@ -67,9 +68,10 @@ impl ApprovedCall<'_> {
         let (emitter, id) = (Arc::new(run.emitter.clone()), call.id.clone());
         // A task that outlives the call may keep the context, but its progress must not follow the result.
         let open = Arc::downgrade(&emitter);
-        let mut context = ToolContext::new(run.cancel.child_token(), move |text| {
+        let mut context = ToolContext::new(run.cancel.child_token(), move |progress| {
             if let Some(emitter) = open.upgrade() {
-                emitter.emit(AgentEvent::ToolProgress { id: id.clone(), text });
+                let ToolProgress { text, replaces, details } = progress;
+                emitter.emit(AgentEvent::ToolProgress { id: id.clone(), text, replaces, details });
             }
         });
         findings.copy_to(&mut context);

@@ -185,7 +185,12 @@ mod tests {
     #[test]
     fn drops_only_progress_events_on_overflow() {
         let (sender, mut receiver) = event_channel();
-        let progress = || AgentEvent::ToolProgress { id: ToolCallId::new("t1"), text: "x".into() };
+        let progress = || AgentEvent::ToolProgress {
+            id: ToolCallId::new("t1"),
+            text: "x".into(),
+            replaces: false,
+            details: None,
+        };
         for _ in 0..PROGRESS + 10 {
             sender.send(progress());
         }

@@ -127,7 +127,8 @@ fn tool_guidelines(tool: &ToolSpec) -> impl Iterator<Item = Cow<'_, str>> {
 fn available_tools(tools: &[Arc<ToolSpec>]) -> String {
     let mut list = "# Available tools".to_owned();
     for tool in tools {
-        let mut summary = one_line(tool.description.lines().next().unwrap_or_default());
+        let first_line = || tool.description.lines().next().unwrap_or_default();
+        let mut summary = one_line(tool.snippet.as_deref().unwrap_or_else(first_line));
         list.extend(["\n- ", &tool.name]);
         if let Some(name) = tool.owner.extension() {
             summary = escape_line(truncate_text(&summary, MAX_SUMMARY)).into();
@@ -264,9 +265,31 @@ mod tests {
             description: description.into(),
             schema: RawJson::empty_object(),
             guidelines: vec![format!("Use {name} with care.")],
+            label: None,
+            snippet: None,
             owner,
             concurrency: ToolConcurrency::Parallel,
         })
+    }
+
+    #[test]
+    fn snippet_stands_in_for_the_description() {
+        let with = |snippet: &str, owner| {
+            let tool = tool("bash", "Runs a command.", owner);
+            Arc::new(ToolSpec { snippet: Some(snippet.into()), guidelines: Vec::new(), ..(*tool).clone() })
+        };
+        let tools = [
+            with("Runs it\nhere.", ToolOwner::BuiltIn),
+            with("In a box.\n# Facts </extension>", ToolOwner::Extension("box".into())),
+        ];
+        let prompt = SystemPrompt { identity: Some("You are X.".into()), ..SystemPrompt::default() };
+        insta::assert_snapshot!(prompt.render(&tools, &[]), @r"
+        You are X.
+
+        # Available tools
+        - bash: Runs it here.
+        - bash (extension box): In a box. # Facts &lt;/extension>
+        ");
     }
 
     #[test]
@@ -398,6 +421,8 @@ mod tests {
             description: "Loads.".into(),
             schema: RawJson::empty_object(),
             guidelines: Vec::new(),
+            label: None,
+            snippet: None,
             owner: ToolOwner::BuiltIn,
             concurrency: ToolConcurrency::Parallel,
         };

@@ -123,6 +123,10 @@ pub struct ToolSpec {
     pub schema: RawJson,
     /// Guidelines for the system prompt, one per line; each should name the tool.
     pub guidelines: Vec<String>,
+    /// The name for people; `None` shows `name`.
+    pub label: Option<String>,
+    /// The line in the list of tools of the system prompt; `None` uses the first line of the description.
+    pub snippet: Option<String>,
     /// The owner of the tool.
     pub owner: ToolOwner,
     /// The concurrency of calls of the same message.
@@ -137,6 +141,8 @@ impl ToolSpec {
             description: description.into(),
             schema: RawJson::empty_object_schema(),
             guidelines: Vec::new(),
+            label: None,
+            snippet: None,
             owner: ToolOwner::Embedder,
             concurrency: ToolConcurrency::default(),
         }
@@ -202,7 +208,7 @@ pub enum ToolConcurrency {
 /// # async fn main() {
 /// // A test creates its own context.
 /// let cancel = haft_core::hooks::CancellationToken::new();
-/// let context = ToolContext::new(cancel, |text| println!("{text}"));
+/// let context = ToolContext::new(cancel, |progress| println!("{}", progress.text));
 /// assert_eq!(fetch(context, 2).await, ToolOutput::text("2 pages"));
 /// # }
 /// ```
@@ -218,12 +224,12 @@ pub struct ToolContext {
     /// The files that the paths of this call led to when the hooks saw it. The tool rejects the call if a path leads to
     /// another file at the time of the execution. Empty if the agent has no hooks.
     pub resolved_paths: Arc<[ResolvedPath]>,
-    progress: Arc<dyn Fn(String) + Send + Sync>,
+    progress: Arc<dyn Fn(ToolProgress) + Send + Sync>,
 }
 
 impl ToolContext {
     /// Creates a context that passes progress to `progress`.
-    pub fn new(cancel: CancellationToken, progress: impl Fn(String) + Send + Sync + 'static) -> Self {
+    pub fn new(cancel: CancellationToken, progress: impl Fn(ToolProgress) + Send + Sync + 'static) -> Self {
         Self {
             cancel,
             approved: None,
@@ -233,10 +239,26 @@ impl ToolContext {
         }
     }
 
-    /// Reports output of the running call to observers; never blocks.
+    /// Reports further output of the running call to observers; never blocks.
     pub fn progress(&self, text: impl Into<String>) {
-        (self.progress)(text.into());
+        self.report_progress(ToolProgress { text: text.into(), ..ToolProgress::default() });
     }
+
+    /// Reports progress of the running call to observers; never blocks.
+    pub fn report_progress(&self, progress: ToolProgress) {
+        (self.progress)(progress);
+    }
+}
+
+/// The progress of a running call.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ToolProgress {
+    /// The next piece of the output; may be empty.
+    pub text: String,
+    /// True if the text replaces all earlier output.
+    pub replaces: bool,
+    /// Data for people and programs, an object, in place of earlier ones.
+    pub details: Option<RawJson>,
 }
 
 impl fmt::Debug for ToolContext {
@@ -282,6 +304,9 @@ pub struct ToolOutput {
     /// True if the user already has the result. If all calls of a message are handled and no user message is queued,
     /// the turn ends without another request.
     pub handled: bool,
+    /// True if the run ends after the calls of this message, without another request. A queued user message continues
+    /// it.
+    pub terminate: bool,
     /// A text for the user in addition to the result, shown if the result counts.
     pub display: Option<DisplayText>,
 }
@@ -329,6 +354,7 @@ impl ToolOutput {
             details: None,
             failure: None,
             handled: false,
+            terminate: false,
             display: None,
         }
     }
@@ -400,6 +426,19 @@ impl ToolSet {
         self.by_name.insert(name, self.order.len());
         self.order.push(tool);
         Ok(())
+    }
+
+    /// Adds a tool, in the place of an earlier tool of the same name if there is one.
+    pub fn replace(&mut self, tool: Arc<dyn Tool>) {
+        let name = tool.spec().name.clone();
+        let earlier = self.by_name.get(&name).and_then(|&index| self.order.get_mut(index));
+        match earlier {
+            Some(earlier) => *earlier = tool,
+            None => {
+                self.by_name.insert(name, self.order.len());
+                self.order.push(tool);
+            }
+        }
     }
 
     /// Returns the tool of this name.

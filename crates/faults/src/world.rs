@@ -245,9 +245,19 @@ impl World {
 
     /// Calls a tool of an extension, without the gates.
     pub(crate) async fn call_tool(&self, name: &str, args: Value) -> Result<ToolAnswer> {
+        let context = ToolContext::new(CancellationToken::new(), |_| {});
+        self.call_tool_with(context, name, args).await
+    }
+
+    /// Calls a tool like [`call_tool`](Self::call_tool) in this context.
+    pub(crate) async fn call_tool_with(
+        &self,
+        context: ToolContext,
+        name: &str,
+        args: Value,
+    ) -> Result<ToolAnswer> {
         let found = self.host.tools().into_iter().find(|tool| tool.spec().name == name);
         let tool = found.with_context(|| format!("unknown tool {name}"))?;
-        let context = ToolContext::new(CancellationToken::new(), |_| {});
         let args = RawJson::from_value(&args).context("encode the arguments")?;
         let call = ToolCall { id: ToolCallId::new("t1"), name: name.into(), args };
         let start = Instant::now();

@@ -30,7 +30,7 @@ use crate::extension::send_queue::{SendQueue, WriterEnd};
 use crate::session::dialect::{OutboundMessage, QueryAnswer};
 use crate::session::ids::RequestIdGenerator;
 use crate::session::offers::ExtensionOffers;
-use crate::session::{ExtensionSession, ExtensionState, OutgoingQuestion};
+use crate::session::{ExtensionSession, ExtensionState, OutgoingQuestion, ProgressSender};
 use crate::wire::fault::{CallError, FaultCode};
 pub(crate) use actor::{ActorConfig, EndHandler, start};
 
@@ -236,8 +236,20 @@ impl ExtensionHandle {
         what: Cow<'static, str>,
         deadline: Deadline,
     ) -> Result<Result<R::Answer, String>, CallError> {
+        self.query_with_progress(cancel, request, what, deadline, None).await
+    }
+
+    /// Queries the extension like [`query`](Self::query); `progress` gets the progress of the query.
+    pub(crate) async fn query_with_progress<R: HostQuery>(
+        &self,
+        cancel: &CancellationToken,
+        request: R,
+        what: Cow<'static, str>,
+        deadline: Deadline,
+        progress: Option<ProgressSender>,
+    ) -> Result<Result<R::Answer, String>, CallError> {
         let words = |_, id| Ok(request.into_frame(id).into());
-        match self.send_and_wait(cancel, words, what, deadline).await? {
+        match self.send_and_wait(cancel, words, what, deadline, progress).await? {
             QueryAnswer::Frame(response) => Ok(R::read_answer(response).map_err(|error| error.to_string())),
             QueryAnswer::Result(_) => Ok(Err(OTHER_DIALECT.to_owned())),
         }
@@ -252,7 +264,7 @@ impl ExtensionHandle {
         deadline: Deadline,
     ) -> Result<RawJson, CallError> {
         let words = |number, _| OutboundMessage::question(number, question);
-        match self.send_and_wait(cancel, words, what.into(), deadline).await? {
+        match self.send_and_wait(cancel, words, what.into(), deadline, None).await? {
             QueryAnswer::Result(result) => Ok(result),
             QueryAnswer::Frame(_) => Err(CallError::BadResponse { detail: OTHER_DIALECT.to_owned() }),
         }
@@ -264,6 +276,7 @@ impl ExtensionHandle {
         words: impl FnOnce(u64, RequestId) -> Result<OutboundMessage, String>,
         what: Cow<'static, str>,
         deadline: Deadline,
+        progress: Option<ProgressSender>,
     ) -> Result<QueryAnswer, CallError> {
         let _open = self.inner.open.token();
         let number = self.inner.ids.next_number();
@@ -271,7 +284,8 @@ impl ExtensionHandle {
         let (ticket, answer) = oneshot::channel();
         let words = words(number, id.clone()).map_err(|detail| CallError::NotSent { detail })?;
         let (asked, after) = (deadline.from.into_std(), deadline.after);
-        let question = OutgoingQuestion { id, words, what, asked, after, clock: deadline.clock, ticket };
+        let question =
+            OutgoingQuestion { id, words, what, asked, after, clock: deadline.clock, ticket, progress };
         if cancel.is_cancelled() {
             return Err(CallError::Cancelled);
         }

@@ -34,18 +34,20 @@ use std::time::{Duration, Instant};
 
 use haft_core::hooks::GateClock;
 use haft_packages::Permissions;
-use haft_protocol::ext::{HostFrame, Limits, Ping};
+use haft_protocol::ext::{Cancel, HostFrame, Limits, Ping, capability};
 use haft_protocol::ids::{ExtensionName, RequestId};
 
 use crate::timeouts::Timeouts;
 use crate::wire::fault::{CallError, FaultCode, PRINTED};
 use calls::HostCalls;
 use dialect::{OutboundMessage, SessionDialect};
+pub(crate) use frames::overlong_details;
 use liveness::{LivenessAlert, LivenessMonitor};
 use offers::ExtensionOffers;
 use output::OutputQueue;
 pub(crate) use output::{HostCallRequest, HostCallTask, SessionOutput, UiUpdate};
 use pending::{OpenQuestion, PendingQuestions, QuestionKind};
+pub(crate) use pending::{ProgressSender, deliver_progress};
 pub use phase::ExtensionState;
 use phase::{ConnectionPhase, earlier_deadline};
 use unrequested::UnrequestedFrames;
@@ -76,6 +78,8 @@ pub(crate) struct OutgoingQuestion<T> {
     /// The common time of several queries, of which this is one.
     pub(crate) clock: Option<GateClock>,
     pub(crate) ticket: T,
+    /// The receiver of the progress of a tool call; `None` if no progress is expected.
+    pub(crate) progress: Option<ProgressSender>,
 }
 
 /// The state machine of one connection.
@@ -190,7 +194,7 @@ impl<T> ExtensionSession<T> {
     }
 
     pub(crate) fn send(&mut self, question: OutgoingQuestion<T>) {
-        let OutgoingQuestion { id, words, what, asked, after, clock, ticket } = question;
+        let OutgoingQuestion { id, words, what, asked, after, clock, ticket, progress } = question;
         let Some(kind) = words.kind() else { return };
         if let Some(why) = self.absence_reason() {
             self.out.push(SessionOutput::Answer(ticket, Err(CallError::Gone { why })));
@@ -202,6 +206,7 @@ impl<T> ExtensionSession<T> {
                 self.watch.note_written(asked);
                 let open = OpenQuestion {
                     ticket,
+                    progress,
                     kind,
                     what,
                     until: asked + after,
@@ -243,9 +248,17 @@ impl<T> ExtensionSession<T> {
     }
 
     /// Cancels a query and the calls that serve it.
-    pub(crate) fn cancel(&mut self, id: &RequestId) {
+    pub(crate) fn cancel(&mut self, id: &RequestId, now: Instant) {
         if let Some(open) = self.pending.close_dropped(id) {
             self.end_calls_for(open.line);
+            self.send_cancel(id.clone(), open.kind, now);
+        }
+    }
+
+    /// Notifies the extension that nobody waits for the answer to a query any more.
+    fn send_cancel(&mut self, id: RequestId, kind: QuestionKind, now: Instant) {
+        if kind.is_cancellable() && self.offers.has_capability(capability::CANCEL) {
+            self.send_message(HostFrame::Cancel(Cancel { id }), now);
         }
     }
 
@@ -272,8 +285,10 @@ impl<T> ExtensionSession<T> {
         self.phase_deadline(now);
         self.unasked.process_due(now, &mut self.out);
         self.watch_deadline(flushed, now);
-        while let Some(open) = self.pending.close_overdue(now) {
+        while let Some((id, open)) = self.pending.close_overdue(now) {
+            let kind = open.kind;
             self.fail_overdue(open, flushed);
+            self.send_cancel(id, kind, now);
         }
     }
 

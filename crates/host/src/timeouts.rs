@@ -132,6 +132,15 @@ impl Timeouts {
         }
     }
 
+    /// Returns the time limit of a tool with this own limit in milliseconds, where 0 means no limit.
+    pub(crate) fn tool_call_within(&self, own_ms: Option<u64>) -> Duration {
+        match own_ms {
+            None => self.tool_call,
+            Some(0) => UNLIMITED,
+            Some(own_ms) => Duration::from_millis(own_ms).min(UNLIMITED),
+        }
+    }
+
     /// Returns the limits as announced to extensions: sizes and rates from `limits`, times from this value.
     pub(crate) fn apply_to_limits(&self, limits: Limits) -> Limits {
         let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
@@ -158,6 +167,12 @@ impl Timeouts {
         }
     }
 }
+
+/// The time limit of a call without a limit. Later times could overflow a clock.
+const UNLIMITED: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
+
+/// The minimum time between two shown states of progress of one tool call.
+pub(crate) const PROGRESS_PAUSE: Duration = Duration::from_millis(50);
 
 /// The time span in which the log limit of an extension's output applies.
 pub(crate) const LOG_WINDOW: Duration = Duration::from_secs(1);

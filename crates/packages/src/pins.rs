@@ -43,6 +43,9 @@ pub struct PinnedTool {
     /// Its guidelines for the system prompt.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub guidelines: Vec<String>,
+    /// Its line in the list of tools of the system prompt; empty if the description provides it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub snippet: String,
 }
 
 impl PinnedTool {
@@ -51,6 +54,7 @@ impl PinnedTool {
         let schema = |tool: &Self| tool.schema.read::<serde_json::Value>().ok();
         self.description == other.description
             && self.guidelines == other.guidelines
+            && self.snippet == other.snippet
             && (self.schema == other.schema || schema(self) == schema(other))
     }
 }
@@ -65,6 +69,7 @@ mod tests {
             description: description.into(),
             schema: RawJson::parse(schema).unwrap(),
             guidelines: Vec::new(),
+            snippet: String::new(),
         };
         assert_eq!(tool(one).is_same(&tool(other)), expect, "{one:?} {other:?}");
     }
@@ -85,7 +90,9 @@ mod tests {
             description: "d".into(),
             schema: RawJson::parse(schema).unwrap(),
             guidelines: vec!["x".into()],
+            snippet: String::new(),
         };
         assert!(!advised.is_same(&PinnedTool { guidelines: Vec::new(), ..advised.clone() }));
+        assert!(!advised.is_same(&PinnedTool { snippet: "x".into(), ..advised.clone() }));
     }
 }

@@ -212,13 +212,22 @@ pub enum AgentEvent {
         name: String,
         /// The arguments of the tool, after all changes.
         args: RawJson,
+        /// The name of the tool for people; absent if the tool has none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        label: Option<String>,
     },
     /// Output of a running tool.
     ToolProgress {
         /// The id of the tool call.
         id: ToolCallId,
-        /// The next piece of the output.
+        /// The next piece of the output; may be empty.
         text: String,
+        /// True if the text replaces all earlier output of the call.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        replaces: bool,
+        /// Data for people and programs, in place of those of earlier events of the call.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        details: Option<RawJson>,
     },
     /// A tool has finished. Its `tool_result` follows in the order of the calls, after all changes
     /// by hooks.

@@ -7,6 +7,7 @@
 
 mod answer_error;
 mod ask;
+mod cancel;
 mod command;
 mod completion;
 mod constructors;
@@ -30,6 +31,7 @@ pub use crate::dialog::UiAnswer;
 pub use crate::event::HostCallError;
 pub use answer_error::AnswerError;
 pub use ask::{AskAnswer, AskCall, AskEnd, ConfirmCall, EditorCall, InputCall, SelectCall};
+pub use cancel::Cancel;
 pub use command::{CommandAction, CommandInvoked, CommandResponse};
 pub use completion::{CommandCompletions, CommandCompletionsResponse, CompletionItem};
 pub use event::{EventGap, LifecycleEvent};
@@ -53,4 +55,4 @@ pub use request::{CallTool, HostQuery, InvokeCommand, QueryCompletions, QueryRes
 pub use service::HostService;
 pub use status::SetStatus;
 pub use subscription::{InterceptRole, Subscription};
-pub use tool::{ResultBlock, ToolCallFrame, ToolResultFrame};
+pub use tool::{Progress, ResultBlock, ToolCallFrame, ToolResultFrame};

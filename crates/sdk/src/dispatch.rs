@@ -18,6 +18,7 @@ use crate::error::ServeError;
 use crate::extension::{Extension, ToolCallHandlerKind};
 use crate::handler::{BoxedHandler, HandlerFailure};
 use crate::host::Host;
+use crate::open_requests::HandledToolCall;
 use crate::outbox::FrameOutbox;
 use crate::panel::PanelEvent;
 use crate::running_handlers::RunningHandlers;
@@ -126,6 +127,7 @@ impl FrameDispatcher {
             HostFrame::PanelClose(close) => {
                 self.enqueue_one_way(OneWay::Panel(close.panel_id, PanelEvent::Closed))?
             }
+            HostFrame::Cancel(cancel) => self.host.requests().cancel(&cancel.id),
             HostFrame::HostResult(result) => self.host.calls().complete(result),
             HostFrame::Ping(ping) => self.outbox.push(Pong { id: ping.id }),
             HostFrame::Shutdown(_) => return Ok(DispatchOutcome::Shutdown),
@@ -166,7 +168,7 @@ impl FrameDispatcher {
         let found = self.extension.commands.iter().find(|(registered, _)| registered.name == command.name);
         let handler =
             found.map(|(_, handler)| handler.clone()).ok_or_else(|| unknown_name("command", &command.name));
-        self.run_handler::<InvokeCommand, _>(handler, command.args, command.id)
+        self.run_handler::<InvokeCommand, _>(handler, command.args, command.id, None)
     }
 
     fn dispatch_completions(&mut self, asked: CommandCompletions) -> Result<(), ServeError> {
@@ -174,14 +176,15 @@ impl FrameDispatcher {
         let handler = found
             .map(|(_, handler)| handler.clone())
             .ok_or_else(|| unknown_name("completion of", &asked.name));
-        self.run_handler::<QueryCompletions, _>(handler, asked.prefix, asked.id)
+        self.run_handler::<QueryCompletions, _>(handler, asked.prefix, asked.id, None)
     }
 
     fn dispatch_tool(&mut self, call: ToolCallFrame) -> Result<(), ServeError> {
         let found = self.extension.tools.iter().find(|(registered, _)| registered.name == call.name);
         let handler =
             found.map(|(_, handler)| handler.clone()).ok_or_else(|| unknown_name("tool", &call.name));
-        self.run_handler::<CallTool, _>(handler, call.args, call.id)
+        let tool_call = HandledToolCall { id: call.tool_id };
+        self.run_handler::<CallTool, _>(handler, call.args, call.id, Some(tool_call))
     }
 
     fn dispatch_intercept(
@@ -229,10 +232,13 @@ impl FrameDispatcher {
             self.outbox.push(EventInterceptResponse::pass_through(id));
             return Ok(());
         };
-        let host = self.host.for_request(&id);
+        let (host, open) = self.host.for_request(&id, None);
         let responder = QuestionResponder::<Q>::new(self.outbox.clone(), id);
         let deciding = handler.call(input, host);
-        self.work.run_intercept(deciding, |outcome| responder.respond(outcome))
+        self.work.run_intercept(deciding, |outcome| {
+            drop(open);
+            responder.respond(outcome);
+        })
     }
 
     /// Starts the handler of a command or tool and ensures that the request is answered.
@@ -241,12 +247,18 @@ impl FrameDispatcher {
         handler: Result<BoxedHandler<I, Q::Answer>, HandlerFailure>,
         input: I,
         id: RequestId,
+        tool_call: Option<HandledToolCall>,
     ) -> Result<(), ServeError> {
-        let host = self.host.for_request(&id);
+        let (host, open) = self.host.for_request(&id, tool_call);
         let responder = QuestionResponder::<Q>::new(self.outbox.clone(), id);
         match handler {
             Ok(handler) => {
-                self.work.spawn_handler(async move { responder.respond(handler.call(input, host).await) })
+                self.work.spawn_handler(async move {
+                    let outcome = handler.call(input, host).await;
+                    // Progress must not follow the answer.
+                    drop(open);
+                    responder.respond(outcome);
+                })
             }
             Err(failure) => {
                 responder.respond(Err(failure));

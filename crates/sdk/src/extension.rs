@@ -19,7 +19,7 @@ use crate::completion::Completion;
 use crate::error::ServeError;
 use crate::handler::{BoxedHandler, HandlerFn};
 use crate::panel::PanelEvent;
-use crate::tool::{self, ToolResult};
+use crate::tool::{Tool, ToolResult};
 
 pub(crate) mod check;
 mod tool_call;
@@ -124,8 +124,7 @@ impl Extension {
     where
         Args: DeserializeOwned + JsonSchema + Send + 'static,
     {
-        let tool = tool::tool_registration(name, description, tool::schema_of::<Args>());
-        self.add_tool(tool, BoxedHandler::new(handler).reading_args())
+        self.add_tool(Tool::new(name, description, handler))
     }
 
     /// Registers a tool with a hand-written schema. The handler gets the model's arguments byte for
@@ -137,7 +136,29 @@ impl Extension {
         schema: Value,
         handler: impl HandlerFn<RawJson, ToolResult>,
     ) -> Self {
-        self.add_tool(tool::tool_registration(name, description, schema.into()), BoxedHandler::new(handler))
+        self.add_tool(Tool::raw(name, description, schema, handler))
+    }
+
+    /// Registers a tool with further properties.
+    ///
+    /// ```
+    /// use haft_sdk::{Extension, NoArgs, Tool, ToolResult};
+    ///
+    /// let count = Tool::new("count", "Counts all lines.", |_: NoArgs, host| async move {
+    ///     for file in 0..40 {
+    ///         if host.is_cancelled() {
+    ///             return ToolResult::error("stopped");
+    ///         }
+    ///         host.progress(format!("{file} of 40 files"));
+    ///     }
+    ///     ToolResult::text("1200 lines").with_details(serde_json::json!({ "lines": 1200 }))
+    /// });
+    /// let extension = Extension::new("lines", "1.0.0").add_tool(count.label("Count lines").no_timeout());
+    /// # drop(extension);
+    /// ```
+    pub fn add_tool(mut self, tool: Tool) -> Self {
+        self.tools.push(tool.into_parts());
+        self
     }
 
     /// Adds a line about a tool that is already registered to the system prompt. The line should
@@ -225,11 +246,6 @@ impl Extension {
     ) -> Self {
         let earlier = self.before_compact.replace(BoxedHandler::new(handler));
         self.note_duplicate(earlier.is_none(), InterceptKind::BeforeCompact)
-    }
-
-    fn add_tool(mut self, tool: RegisterTool, handler: BoxedHandler<RawJson, ToolResult>) -> Self {
-        self.tools.push((tool, handler));
-        self
     }
 
     fn note_duplicate(mut self, first: bool, kind: InterceptKind) -> Self {
@@ -409,6 +425,9 @@ impl Extension {
             (!self.events.is_empty(), capability::EVENT_GAP),
             (true, capability::HOST_SERVICES),
             (self.rejected.is_some(), capability::REGISTER_REJECTED),
+            (!self.tools.is_empty(), capability::TOOLS_2),
+            (!self.tools.is_empty(), capability::PROGRESS),
+            (!self.tools.is_empty() || !self.commands.is_empty() || has_intercepts, capability::CANCEL),
         ];
         let capabilities =
             offered.into_iter().filter(|(present, _)| *present).map(|(_, name)| name.to_owned());

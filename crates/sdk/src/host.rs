@@ -7,14 +7,17 @@ use std::sync::Arc;
 use haft_protocol::RawJson;
 use haft_protocol::event::NoteLevel;
 use haft_protocol::ext::{
-    ClearNotes, HelloAck, Notify, Panel, PanelClose, PanelRender, SetStatus, capability,
+    ClearNotes, HelloAck, Notify, Panel, PanelClose, PanelRender, Progress, ResultBlock, SetStatus,
+    capability,
 };
-use haft_protocol::ids::{PanelId, RequestId};
+use haft_protocol::ids::{PanelId, RequestId, ToolCallId};
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::config::ConfigError;
 use crate::logging;
+use crate::open_requests::{HandledRequest, HandledToolCall, OpenRequests, RequestGuard};
 use crate::outbox::FrameOutbox;
 use crate::pending_calls::PendingCalls;
 
@@ -23,30 +26,43 @@ use crate::pending_calls::PendingCalls;
 #[derive(Debug, Clone)]
 pub struct Host {
     shared: Arc<HostShared>,
-    /// The request that the handler answers, if it answers one.
-    request: Option<RequestId>,
+    /// The request that the handler answers; `None` in handlers of events.
+    request: Option<Arc<HandledRequest>>,
 }
 
 #[derive(Debug)]
 struct HostShared {
     outbox: FrameOutbox,
     calls: PendingCalls,
+    requests: OpenRequests,
     ack: watch::Receiver<Option<Arc<HelloAck>>>,
 }
 
 impl Host {
     pub(crate) fn new(outbox: FrameOutbox, ack: watch::Receiver<Option<Arc<HelloAck>>>) -> Self {
-        let shared = HostShared { outbox, calls: PendingCalls::default(), ack };
-        Self { shared: Arc::new(shared), request: None }
+        let (calls, requests) = (PendingCalls::default(), OpenRequests::default());
+        Self { shared: Arc::new(HostShared { outbox, calls, requests, ack }), request: None }
     }
 
-    /// Returns the host for the handler of this request.
-    pub(crate) fn for_request(&self, id: &RequestId) -> Self {
-        Self { shared: Arc::clone(&self.shared), request: Some(id.clone()) }
+    /// Returns the host for the handler of this request, which is open until the guard is dropped.
+    pub(crate) fn for_request(
+        &self,
+        id: &RequestId,
+        tool_call: Option<HandledToolCall>,
+    ) -> (Self, RequestGuard) {
+        let cancelled = self.requests().begin(id.clone());
+        let request = HandledRequest { id: id.clone(), tool_call, cancelled };
+        let host = Self { shared: Arc::clone(&self.shared), request: Some(Arc::new(request)) };
+        (host, RequestGuard { host: self.clone(), id: id.clone() })
     }
 
-    pub(crate) fn request(&self) -> Option<&RequestId> {
-        self.request.as_ref()
+    pub(crate) fn requests(&self) -> &OpenRequests {
+        &self.shared.requests
+    }
+
+    /// Returns the id of the request that the handler answers.
+    pub(crate) fn request_id(&self) -> Option<&RequestId> {
+        self.request.as_deref().map(|request| &request.id)
     }
 
     pub(crate) fn outbox(&self) -> &FrameOutbox {
@@ -81,6 +97,57 @@ impl Host {
     /// Removes a text that [`set_status`](Self::set_status) has set.
     pub fn clear_status(&self, key: impl Into<String>) {
         self.set_status(key, "");
+    }
+
+    /// Returns the model's id of the tool call that this handler answers, as in events and hooks
+    /// about the call. `None` in all other handlers, and if the host does not send it.
+    pub fn tool_id(&self) -> Option<&str> {
+        self.tool_call()?.1.id.as_ref().map(ToolCallId::as_str)
+    }
+
+    /// Shows the progress of the tool call that this handler answers, in place of the progress
+    /// before. The time limit of the call begins again. The host shows at most 20 texts per second,
+    /// and always the latest; it reads an extension slowly that sends more than 200. Does nothing in
+    /// all other handlers, after the answer, and under a host without progress.
+    pub fn progress(&self, text: impl Into<String>) {
+        let content = vec![ResultBlock::Text { text: text.into() }];
+        self.send_progress(Some(content), None);
+    }
+
+    /// Sends details of the progress like [`progress`](Self::progress): an object for people and
+    /// programs, in place of the details before. The shown text stays.
+    pub fn progress_details(&self, details: Value) {
+        self.send_progress(None, Some(details.into()));
+    }
+
+    /// Completes when the host no longer waits for the answer of this handler: the user stopped the
+    /// run, or the time is over. The handler should then stop. The host ignores its answer. Never
+    /// completes in handlers of events, and under a host that does not report it.
+    pub async fn cancelled(&self) {
+        let Some(request) = &self.request else { return std::future::pending().await };
+        let mut cancelled = request.cancelled.clone();
+        // The sender is dropped with the answer, after which nothing can be cancelled.
+        if cancelled.wait_for(|cancelled| *cancelled).await.is_err() {
+            std::future::pending().await
+        }
+    }
+
+    /// True if the host no longer waits for the answer of this handler; see
+    /// [`cancelled`](Self::cancelled).
+    pub fn is_cancelled(&self) -> bool {
+        self.request.as_ref().is_some_and(|request| *request.cancelled.borrow())
+    }
+
+    fn tool_call(&self) -> Option<(&HandledRequest, &HandledToolCall)> {
+        let request = self.request.as_deref()?;
+        Some((request, request.tool_call.as_ref()?))
+    }
+
+    fn send_progress(&self, content: Option<Vec<ResultBlock>>, details: Option<RawJson>) {
+        let Some((request, _)) = self.tool_call() else { return };
+        if self.has_capability(capability::PROGRESS) && self.requests().contains(&request.id) {
+            self.shared.outbox.push(Progress { id: request.id.clone(), content, details });
+        }
     }
 
     /// True if the host has announced this capability. Handlers run only after `hello_ack`.

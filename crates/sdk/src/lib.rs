@@ -36,6 +36,7 @@ mod extension;
 mod handler;
 mod host;
 mod logging;
+mod open_requests;
 mod outbox;
 mod panel;
 mod pending_calls;
@@ -59,7 +60,7 @@ pub use host::Host;
 pub use logging::log;
 pub use panel::PanelEvent;
 pub use service::{CommandOutput, FilePage, HostError, UserInterface};
-pub use tool::{NoArgs, ToolResult};
+pub use tool::{NoArgs, Tool, ToolResult};
 
 /// The types of the protocol that are not re-exported by name.
 pub use haft_protocol as protocol;

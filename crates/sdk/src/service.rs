@@ -207,7 +207,7 @@ impl Host {
             let reason = "this host asks the person nothing for extensions".to_owned();
             return Err(HostError::Unavailable { reason });
         }
-        let result = self.send_call(kind, args, self.request().cloned()).await?;
+        let result = self.send_call(kind, args, self.request_id().cloned()).await?;
         let HostReply(HostResult { value, .. }) = HostReply(result).into_success()?;
         let invalid = |reason: String| HostError::Failed { reason };
         let value = value.ok_or_else(|| invalid("the host sent a result without a value".to_owned()))?;

@@ -26,7 +26,7 @@ use std::{env, fs, process};
 use haft_protocol::codec;
 use haft_protocol::event::NoteLevel;
 use haft_protocol::ext::{
-    AskCall, AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CallTool,
+    AskCall, AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CallTool, Cancel,
     CommandAction, EventGap, HelloAck, HostFrame, HostQuery, InterceptAssistantMessage,
     InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptToolCall, InterceptTurnStart, InvokeCommand,
     LifecycleEvent, PROTOCOL_VERSION, Panel, PanelClose, PanelKey, PanelResize, QueryCompletions,
@@ -99,6 +99,9 @@ pub fn host_info() -> HelloAck {
             "asks",
             "status",
             "command_completions",
+            "tools_2",
+            "cancel",
+            "progress",
         ]
         .map(str::to_owned)
         .into(),
@@ -203,7 +206,14 @@ impl Harness {
 
     /// Calls a tool as the model would. Unlike a host, the harness does not check `args` against the tool's schema.
     pub async fn tool(&self, name: &str, args: Value) -> ToolResult {
-        self.query(CallTool { name: name.into(), args: args.into() }).await.into()
+        self.start_tool(name, args).await.result().await
+    }
+
+    /// Calls a tool like [`tool`](Self::tool) without waiting for the result.
+    pub async fn start_tool(&self, name: &str, args: Value) -> OpenToolCall<'_> {
+        let tool_id = Some(ToolCallId::new("call-1"));
+        let call = CallTool { name: name.into(), args: args.into(), tool_id };
+        OpenToolCall { harness: self, id: self.send_query(call).await }
     }
 
     /// Sends a tool call to the handlers.
@@ -366,10 +376,19 @@ impl Harness {
         self.wait_until("handler of an event", |seen| (seen.handled >= number).then_some(())).await;
     }
 
-    async fn query<R: HostQuery>(&self, question: R) -> R::Answer {
+    async fn send_query<R: HostQuery>(&self, question: R) -> RequestId {
         let id = RequestId::new(self.ids.fetch_add(1, Ordering::Relaxed).to_string());
         self.send(question.into_frame(id.clone())).await;
-        let mut response = self.wait_until("answer", |seen| seen.find_response(&id)).await;
+        id
+    }
+
+    async fn query<R: HostQuery>(&self, question: R) -> R::Answer {
+        let id = self.send_query(question).await;
+        self.wait_for_answer::<R>(&id).await
+    }
+
+    async fn wait_for_answer<R: HostQuery>(&self, id: &RequestId) -> R::Answer {
+        let mut response = self.wait_until("answer", |seen| seen.find_response(id)).await;
         if let QueryResponse::Intercept(answer) = &mut response
             && !answer.error.is_empty()
         {
@@ -397,6 +416,32 @@ impl Harness {
         let found = timeout(HARNESS_PATIENCE, waited).await.ok().and_then(|seen| find(&*seen.ok()?));
         let outcome = self.seen.borrow().outcome.clone();
         found.unwrap_or_else(|| panic!("no {what}; extension ended: {outcome:?}\n{}", self.transcript()))
+    }
+}
+
+/// A tool call that waits for its result; see [`Harness::start_tool`].
+#[derive(Debug)]
+#[must_use = "the result of the call shows whether it succeeded"]
+pub struct OpenToolCall<'a> {
+    harness: &'a Harness,
+    id: RequestId,
+}
+
+impl OpenToolCall<'_> {
+    /// Cancels the call, as when the user stops the run. The handler may still answer.
+    pub async fn cancel(&self) {
+        self.harness.send(Cancel { id: self.id.clone() }).await;
+    }
+
+    /// Waits until the call shows this text as its progress.
+    pub async fn wait_for_progress(&self, text: &str) {
+        let shown = |seen: &ExtensionRecord| seen.has_progress(&self.id, text).then_some(());
+        self.harness.wait_until("progress", shown).await;
+    }
+
+    /// Waits for the result.
+    pub async fn result(self) -> ToolResult {
+        self.harness.wait_for_answer::<CallTool>(&self.id).await.into()
     }
 }
 

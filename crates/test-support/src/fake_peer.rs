@@ -50,7 +50,24 @@ impl FakePeer {
     /// # Panics
     /// Panics if the host does not greet.
     pub async fn greet(&mut self, name: &str, frames: impl IntoIterator<Item = Value>) {
-        self.send(json!({"type": "hello", "name": name, "version": "1.0.0"})).await;
+        self.greet_with(name, &[], frames).await;
+    }
+
+    /// Sends `hello` with these capabilities, these frames and `ready`, and receives the host's greeting.
+    ///
+    /// # Panics
+    /// Panics if the host does not greet.
+    pub async fn greet_with(
+        &mut self,
+        name: &str,
+        capabilities: &[&str],
+        frames: impl IntoIterator<Item = Value>,
+    ) {
+        let mut hello = json!({"type": "hello", "name": name, "version": "1.0.0"});
+        if !capabilities.is_empty() {
+            hello["capabilities"] = capabilities.into();
+        }
+        self.send(hello).await;
         self.expect("hello_ack").await;
         for frame in frames {
             self.send(frame).await;

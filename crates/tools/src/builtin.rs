@@ -103,6 +103,8 @@ impl<T: BuiltIn> BuiltInTool<T> {
             description: T::DESCRIPTION.to_owned(),
             schema: schema::<T::Args>(),
             guidelines: T::GUIDELINES.iter().map(|&line| line.to_owned()).collect(),
+            label: None,
+            snippet: None,
             owner: ToolOwner::BuiltIn,
             concurrency: T::CONCURRENCY,
         };

@@ -32,6 +32,8 @@ pub fn skill_tool(source: Arc<dyn SkillSource>) -> Arc<dyn Tool> {
         description: DESCRIPTION.to_owned(),
         schema: schema::<SkillArgs>(),
         guidelines: Vec::new(),
+        label: None,
+        snippet: None,
         owner: ToolOwner::BuiltIn,
         concurrency: ToolConcurrency::Parallel,
     };

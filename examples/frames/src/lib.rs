@@ -22,8 +22,7 @@ pub fn opening() -> Vec<ExtensionFrame> {
         RegisterTool {
             name: "count_words".into(),
             description: "Counts the words of its arguments.".into(),
-            schema: None,
-            guidelines: Vec::new(),
+            ..RegisterTool::default()
         }
         .into(),
         Subscribe { events: Vec::new(), intercept: vec!["tool_call".into()] }.into(),
@@ -46,6 +45,7 @@ pub fn answer(frame: HostFrame) -> Option<ExtensionFrame> {
         HostFrame::Shutdown(_) => Some(ShutdownAck {}.into()),
         // Not announced, so the host does not send it.
         HostFrame::Ping(_)
+        | HostFrame::Cancel(_)
         | HostFrame::RegisterRejected(_)
         | HostFrame::EventGap(_)
         | HostFrame::HostResult(_)
@@ -65,6 +65,8 @@ fn count(call: ToolCallFrame) -> ToolResultFrame {
         id: call.id,
         content: vec![ContentBlock::text(format!("{words} words")).into()],
         is_error: false,
+        details: None,
+        terminate: false,
     }
 }
 

@@ -93,10 +93,11 @@ fn changed_parts(entry: &LockEntry, tool: &str) -> Vec<&'static str> {
 }
 
 /// Returns the texts of a tool that the model receives, each with its name.
-fn tool_texts(tool: &PinnedTool) -> [(&'static str, String); 3] {
+fn tool_texts(tool: &PinnedTool) -> [(&'static str, String); 4] {
     [
         ("description", tool.description.clone()),
         ("arguments", tool.schema.as_str().to_owned()),
         ("advice", tool.guidelines.join(" / ")),
+        ("summary", tool.snippet.clone()),
     ]
 }

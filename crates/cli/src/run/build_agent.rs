@@ -383,11 +383,15 @@ impl RunningAgent {
         tools.map(|tool| tool.spec().name.clone()).collect()
     }
 
-    /// Offers the current tools: the built-in ones, then those of the extensions.
+    /// Offers the current tools: the built-in ones, then those of the extensions. The host lets an extension's tool have
+    /// the name of a built-in tool only if the user agreed that it replaces that tool.
     pub(crate) fn offer_tools(&self) -> anyhow::Result<()> {
         let mut set = ToolSet::default();
-        for tool in self.builtin.iter().cloned().chain(self.host.tools()) {
+        for tool in self.builtin.iter().cloned() {
             set.add(tool)?;
+        }
+        for tool in self.host.tools() {
+            set.replace(tool);
         }
         self.agent.set_tools(set)?;
         Ok(())

@@ -119,7 +119,9 @@ fn droppable_size(event: &AgentEvent) -> Option<usize> {
         }
         AgentEvent::ToolRewriteConflict { path, .. } => path.len(),
         AgentEvent::ToolBlocked { reason, .. } => reason.len(),
-        AgentEvent::ToolProgress { text, .. } => text.len(),
+        AgentEvent::ToolProgress { text, details, .. } => {
+            text.len() + details.as_ref().map_or(0, |details| details.as_str().len())
+        }
         _ => return None,
     };
     Some(EACH + texts)

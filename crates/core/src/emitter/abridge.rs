@@ -31,7 +31,10 @@ pub(crate) fn abridge_event(whole: AgentEvent) -> AgentEvent {
             E::ToolRewriteConflict { id, path: abridge_pointer(path), by }
         }
         E::ToolBlocked { id, by, reason } => E::ToolBlocked { id, by, reason: truncate_text(&reason, MOST) },
-        E::ToolProgress { id, text } => E::ToolProgress { id, text: truncate_text(&text, MOST) },
+        E::ToolProgress { id, text, replaces, details } => {
+            let (text, details) = (truncate_text(&text, MOST), details.as_ref().map(abridge_object));
+            E::ToolProgress { id, text, replaces, details }
+        }
         other => other,
     }
 }
@@ -136,7 +139,7 @@ mod tests {
             AgentEvent::ToolRewritten { id: id(), by: by(), tool: None, args: args(), changed: many() },
             AgentEvent::ToolRewriteConflict { id: id(), path: format!("/{long}"), by: [by(), by()] },
             AgentEvent::ToolBlocked { id: id(), by: by(), reason: long.clone() },
-            AgentEvent::ToolProgress { id: id(), text: long.clone() },
+            AgentEvent::ToolProgress { id: id(), text: long.clone(), replaces: true, details: None },
         ];
         for whole in whole {
             let told = serde_json::to_string(&abridge_event(whole.clone())).unwrap();

@@ -88,9 +88,10 @@ pub(super) enum TurnInput {
     },
     Failed(ModelError),
     Shown,
-    /// All tool calls have results; `handled` if the user already has all of them.
+    /// All tool calls have results. `is_last` if the model need not see them: the user already has all of them, or one
+    /// of them ends the run.
     Executed {
-        handled: bool,
+        is_last: bool,
     },
     EndReported,
     /// The user's messages are in the transcript; `any` if there were some.
@@ -137,8 +138,8 @@ impl TurnPhase {
             (Self::Showing { step, last, response, .. }, TurnInput::Shown) => {
                 after_display(step, last, response)
             }
-            (Self::Executing { step, .. }, TurnInput::Executed { handled }) => {
-                let then = if handled { StepContinuation::Finish(Ok(())) } else { StepContinuation::Step };
+            (Self::Executing { step, .. }, TurnInput::Executed { is_last }) => {
+                let then = if is_last { StepContinuation::Finish(Ok(())) } else { StepContinuation::Step };
                 Self::Ended { step, stop: StopCause::ToolUse, error: None, then }
             }
             (state, _) => state,
@@ -299,7 +300,7 @@ mod tests {
         check(showing, TurnInput::Shown, executing.clone());
         check(
             executing,
-            TurnInput::Executed { handled: false },
+            TurnInput::Executed { is_last: false },
             ended(StopCause::ToolUse, StepContinuation::Step),
         );
         let kind = TurnErrorKind::MaxSteps { limit: 2 };
@@ -342,7 +343,7 @@ mod tests {
     fn handled_results_end_the_prompt_unless_a_message_waits() {
         let executing = TurnPhase::Executing { step: 2, calls: Vec::new(), cut: false };
         let handled = ended(StopCause::ToolUse, StepContinuation::Finish(Ok(())));
-        check(executing, TurnInput::Executed { handled: true }, handled.clone());
+        check(executing, TurnInput::Executed { is_last: true }, handled.clone());
         // Even the step limit does not apply, because there is no further request.
         check(handled, TurnInput::EndReported, TurnPhase::Between { step: 2, stopping: true });
     }

@@ -152,7 +152,7 @@ impl ToolCalls<'_> {
     }
 
     async fn run_in_batches(&self, planned: Vec<PlannedCall>) -> TurnInput {
-        let mut handled = true;
+        let (mut all_handled, mut terminates) = (true, false);
         let mut rest = planned.into_iter().peekable();
         while let Some(first) = rest.next() {
             let mut batch = vec![first];
@@ -169,7 +169,8 @@ impl ToolCalls<'_> {
             // A result that cannot be written is kept for later, like the ones after it, because the tools have run.
             let mut over = None;
             while let Some(ToolCallOutcome { call, output, source, then }) = results.next().await {
-                handled &= output.handled;
+                all_handled &= output.handled;
+                terminates |= output.terminate;
                 let reported = self.report(call, output, source).await;
                 over = over.or(then).or(reported.err().map(TurnInput::from));
             }
@@ -181,7 +182,7 @@ impl ToolCalls<'_> {
                 None => {}
             }
         }
-        TurnInput::Executed { handled }
+        TurnInput::Executed { is_last: all_handled || terminates }
     }
 
     /// Answers calls of unknown tools and invalid arguments at once; then asks the hooks.

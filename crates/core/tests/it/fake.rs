@@ -122,6 +122,8 @@ pub(crate) fn spec(name: &str, concurrency: ToolConcurrency) -> Arc<ToolSpec> {
         description: format!("The {name} tool."),
         schema: RawJson::parse(schema).unwrap(),
         guidelines: vec![],
+        label: None,
+        snippet: None,
         owner: ToolOwner::Embedder,
         concurrency,
     })

@@ -255,3 +255,29 @@ async fn queued_message_is_answered_after_handled_results() {
     run(&agent).await.1.unwrap();
     assert_eq!(transcript(&agent)[2..], ["tool t1 sent", "user and now?", "assistant ok "]);
 }
+
+fn final_tool() -> impl Tool + 'static {
+    tool("finish", |_| ToolOutput { terminate: true, ..ToolOutput::text("finished") })
+}
+
+#[tokio::test]
+async fn one_terminating_result_ends_the_run_after_all_calls() {
+    let script = Script::new(vec![calls(vec![call("t1", "finish", "{}"), call("t2", "echo", "{}")])]);
+    let echo = tool("echo", |_| ToolOutput::text("echoed"));
+    let agent = script.agent().tool(final_tool()).tool(echo).build().unwrap();
+    let (_, outcome) = run(&agent).await;
+    assert_eq!(outcome, Ok(()));
+    assert_eq!(transcript(&agent)[2..], ["tool t1 finished", "tool t2 echoed"]);
+}
+
+#[tokio::test]
+async fn queued_message_is_answered_after_terminating_result() {
+    let script = Script::new(vec![calls(vec![call("t1", "finish", "{}")]), says("ok")]);
+    let agent = whenever(script.agent().tool(final_tool()), |agent, event| {
+        if let AgentEvent::ToolCall { .. } = event {
+            assert_eq!(agent.steer("and now?").unwrap(), QueueDelivery::Running);
+        }
+    });
+    run(&agent).await.1.unwrap();
+    assert_eq!(transcript(&agent)[2..], ["tool t1 finished", "user and now?", "assistant ok "]);
+}

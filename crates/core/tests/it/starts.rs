@@ -23,7 +23,7 @@ impl Observer for Calls {
     #[expect(clippy::wildcard_enum_match_arm, reason = "only calls are of interest")]
     fn observe(&self, event: &AgentEvent) {
         self.0.lock().unwrap().push(match event {
-            AgentEvent::ToolStart { id, name, args } => format!("start {id} {name} {args}"),
+            AgentEvent::ToolStart { id, name, args, .. } => format!("start {id} {name} {args}"),
             AgentEvent::ToolEnd { id, name, duration_ms } => format!("end {id} {name} {duration_ms}"),
             AgentEvent::ToolBlocked { id, .. } => format!("blocked {id}"),
             AgentEvent::ToolResult { id, .. } => format!("result {id}"),

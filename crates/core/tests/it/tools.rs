@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use haft_core::hooks::{AfterToolExecute, FinishedCall, HookSet, HookSource, ResultDecision};
-use haft_core::tool::{Tool, ToolConcurrency, ToolContext, ToolOutput, ToolOwner, ToolSpec};
+use haft_core::tool::{Tool, ToolConcurrency, ToolContext, ToolOutput, ToolOwner, ToolSet, ToolSpec};
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
@@ -368,4 +368,32 @@ async fn adds_existing_tools_and_rejects_duplicates() {
     let twice = script.agent().add_tools([shared("one")]).add_tools([shared("two"), shared("one")]);
     let error = twice.build().unwrap_err();
     assert_eq!(error.to_string(), r#"a tool named "one" already exists"#);
+}
+
+#[test]
+fn replaced_tool_keeps_its_place() {
+    let mut set = ToolSet::default();
+    for name in ["read", "bash"] {
+        set.add(Arc::new(Given(ToolSpec::new(name, "own")))).unwrap();
+    }
+    for name in ["read", "weather"] {
+        set.replace(Arc::new(Given(ToolSpec::new(name, "other"))));
+    }
+    let specs: Vec<_> =
+        set.specs().iter().map(|spec| format!("{} {}", spec.name, spec.description)).collect();
+    assert_eq!(specs, ["read other", "bash own", "weather other"]);
+    assert_eq!(set.get("weather").unwrap().spec().description, "other");
+}
+
+#[tokio::test]
+async fn start_of_call_has_the_label_of_its_tool() {
+    let script = Script::new(vec![calls(vec![call("t1", "weather", "{}")]), says("ok")]);
+    let labelled = ToolSpec { label: Some("Weather".into()), ..ToolSpec::new("weather", "") };
+    let agent = script.agent().tool(Given(labelled)).build().unwrap();
+    let events: Vec<_> = futures::StreamExt::collect(agent.prompt("go")).await;
+    let labels = events.into_iter().filter_map(|event| match event {
+        AgentEvent::ToolStart { label, .. } => Some(label),
+        _ => None,
+    });
+    assert_eq!(labels.collect::<Vec<_>>(), [Some("Weather".to_owned())]);
 }

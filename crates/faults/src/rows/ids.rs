@@ -185,6 +185,35 @@ pub(crate) const ROWS: &[FaultRow] = &[
         ],
         undefend: Some(|_| take_down(Defense::GatesFailClosed)),
     },
+    FaultRow {
+        id: "I-11",
+        title: "progress of a call that is over, unknown, or of another kind",
+        cases: &[
+            FaultCase {
+                evil: inject(InjectionMoment::Tool, || line(r#"{"type":"progress","id":"nobody-asked"}"#)),
+                expect: &[(EVIL, "unknown_id")],
+                play: |world| Box::pin(world.expect_answer("ok")),
+                ..CASE
+            },
+            FaultCase {
+                evil: inject_instead(InjectionMoment::Tool, || {
+                    let answer =
+                        r#"{"type":"tool_result","id":"$ID","content":[{"type":"text","text":"ok"}]}"#;
+                    [line(answer), line(r#"{"type":"progress","id":"$ID"}"#)].concat()
+                }),
+                expect: &[(EVIL, "unknown_id")],
+                play: |world| Box::pin(world.expect_answer("ok")),
+                ..CASE
+            },
+            FaultCase {
+                evil: inject(InjectionMoment::Gate, || line(r#"{"type":"progress","id":"$ID"}"#)),
+                expect: &[(EVIL, "frame_invalid")],
+                play: |world| Box::pin(world.expect_allow()),
+                ..CASE
+            },
+        ],
+        undefend: Some(|_| take_down(Defense::StrayAnswers)),
+    },
 ];
 
 const fn forged_frame_case(bytes: fn() -> Vec<u8>) -> FaultCase {

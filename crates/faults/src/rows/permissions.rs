@@ -173,7 +173,8 @@ fn add_changed_tools(setup: &mut WorldSetup, description: &str, schema: &str) {
     };
     add_registering(setup, &[tool("changed", description, schema), tool("evil_tool", "evil", SCHEMA)], None);
     let Ok(schema) = RawJson::parse(SCHEMA) else { return };
-    let pinned = PinnedTool { description: "evil".into(), schema, guidelines: Vec::new() };
+    let pinned =
+        PinnedTool { description: "evil".into(), schema, guidelines: Vec::new(), snippet: String::new() };
     let all = ["changed", "evil_tool"].map(|name| (name.to_owned(), pinned.clone()));
     setup.config.tool_pins = Some(Arc::new(ApprovedPins(Mutex::new(all.into()))));
 }

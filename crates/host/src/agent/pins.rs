@@ -40,8 +40,8 @@ struct KnownToolTexts {
 
 impl From<&OfferedTool> for PinnedTool {
     fn from(tool: &OfferedTool) -> Self {
-        let OfferedTool { description, schema, guidelines, .. } = tool;
-        Self { description: description.clone(), schema: schema.clone(), guidelines: guidelines.clone() }
+        let OfferedTool { description, schema, guidelines, snippet, .. } = tool.clone();
+        Self { description, schema, guidelines, snippet }
     }
 }
 

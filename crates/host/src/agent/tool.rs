@@ -8,20 +8,24 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use haft_core::tool::{Tool, ToolConcurrency, ToolContext, ToolOutput, ToolOwner, ToolSpec};
+use futures::future::{Either, select};
+use haft_core::tool::{Tool, ToolConcurrency, ToolContext, ToolOutput, ToolOwner, ToolProgress, ToolSpec};
+use haft_core::truncate::{self, TruncationLimits};
 use haft_protocol::content::ToolCall;
 use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::event::{AgentEvent, NoteLevel};
-use haft_protocol::ext::{CallTool, Limits, ResultBlock, ToolResultFrame};
+use haft_protocol::ext::{CallTool, Limits, Progress, ResultBlock, ToolResultFrame, capability};
 use haft_protocol::ids::ExtensionName;
+use tokio::sync::watch;
 use tokio::task::JoinError;
-use tokio::time::timeout;
+use tokio::time::{Duration, sleep, timeout};
 
 use crate::agent::managed_extension::ManagedExtension;
 use crate::agent::pins::ToolTextPins;
 use crate::extension::frontend::FaultReporter;
 use crate::extension::{Deadline, ExtensionHandle};
 use crate::session::offers::OfferedTool;
+use crate::timeouts::PROGRESS_PAUSE;
 use crate::wire::fault::{CallError, FaultCode};
 pub(crate) use result::SanitizedToolResult;
 pub(crate) use result_files::ResultFiles;
@@ -32,6 +36,8 @@ pub(crate) use result_files::ResultFiles;
 pub(crate) struct ExtensionTool {
     entry: Arc<ManagedExtension>,
     spec: Arc<ToolSpec>,
+    /// The time limit of a call.
+    time: Duration,
     results: Arc<ResultFiles>,
     pins: Arc<ToolTextPins>,
     reporter: FaultReporter,
@@ -50,10 +56,16 @@ impl ExtensionTool {
             description: tool.description.clone(),
             schema: tool.schema.clone(),
             guidelines: tool.guidelines.clone(),
+            label: (!tool.label.is_empty()).then(|| tool.label.clone()),
+            snippet: (!tool.snippet.is_empty()).then(|| tool.snippet.clone()),
             owner: ToolOwner::Extension(entry.name().as_str().to_owned()),
-            concurrency: ToolConcurrency::Parallel,
+            concurrency: match tool.exclusive {
+                true => ToolConcurrency::Exclusive,
+                false => ToolConcurrency::Parallel,
+            },
         });
-        Self { entry, spec, results, pins, reporter }
+        let time = entry.timeouts.tool_call_within(tool.timeout_ms);
+        Self { entry, spec, time, results, pins, reporter }
     }
 
     /// Returns the process to call, or the reason as a phrase that follows the extension's name.
@@ -85,7 +97,7 @@ impl ExtensionTool {
         context: &ToolContext,
     ) -> Result<(ExtensionHandle, Deadline), CallError> {
         self.entry.current().ensure_started(&context.cancel).await?;
-        let deadline = Deadline::after(self.entry.timeouts.tool_call);
+        let deadline = Deadline::after(self.time);
         Ok((self.acquire_handle(context, &deadline).await?, deadline))
     }
 
@@ -139,6 +151,46 @@ impl SanitizedToolResult {
     }
 }
 
+/// Waits for the answer, and shows the newest progress meanwhile.
+async fn show_progress<T>(
+    context: &ToolContext,
+    mut progress: watch::Receiver<Option<Progress>>,
+    answer: impl Future<Output = T> + Send,
+) -> T {
+    let showing = async {
+        while progress.changed().await.is_ok() {
+            let newest = progress.borrow_and_update().clone();
+            newest.and_then(read_progress).into_iter().for_each(|newest| context.report_progress(newest));
+            sleep(PROGRESS_PAUSE).await;
+        }
+    };
+    match select(pin!(answer), pin!(showing)).await {
+        Either::Left((answer, _)) => answer,
+        // The query is over, and its answer follows.
+        Either::Right(((), answer)) => answer.await,
+    }
+}
+
+/// Converts progress for observers: the end of its texts. Returns `None` if it has nothing to show.
+fn read_progress(Progress { content, details, .. }: Progress) -> Option<ToolProgress> {
+    let replaces = content.is_some();
+    let texts = content.into_iter().flatten().filter_map(|block| match block {
+        ResultBlock::Text { text } => Some(text),
+        ResultBlock::Image(_) | ResultBlock::Unknown { .. } => None,
+    });
+    let text = texts.collect::<Vec<_>>().join("\n");
+    let text = truncate::tail(&text, MAX_PROGRESS).text.to_owned();
+    (replaces || details.is_some()).then_some(ToolProgress { text, replaces, details })
+}
+
+/// The part of a progress text that is shown.
+const MAX_PROGRESS: TruncationLimits = TruncationLimits { bytes: 16 * 1024, lines: 500 };
+
+/// Removes the fields that need the capability `tools_2`.
+fn without_tools_2(result: ToolResultFrame) -> ToolResultFrame {
+    ToolResultFrame { details: None, terminate: false, ..result }
+}
+
 /// Returns the number of bytes to read, including line ends between blocks.
 fn readable_bytes(result: &ToolResultFrame) -> usize {
     let bytes = |block: &ResultBlock| match block {
@@ -175,15 +227,26 @@ impl Tool for ExtensionTool {
             Ok(reached) => reached,
             Err(error) => return failed(&error),
         };
-        let request = CallTool { name: name.clone(), args: call.args };
+        let has = |capability| extension.snapshot().offers.has_capability(capability);
+        let (has_tools_2, has_progress) = (has(capability::TOOLS_2), has(capability::PROGRESS));
+        let request =
+            CallTool { name: name.clone(), args: call.args, tool_id: has_tools_2.then_some(call.id) };
         let what = format!("tool {name}");
-        match extension.query(&context.cancel, request, what.clone().into(), deadline).await {
+        let (progress, shown) = has_progress.then(|| watch::channel(None)).unzip();
+        let answer =
+            extension.query_with_progress(&context.cancel, request, what.clone().into(), deadline, progress);
+        let answer = match shown {
+            Some(shown) => Box::pin(show_progress(&context, shown, answer)).await,
+            None => answer.await,
+        };
+        match answer {
             Ok(Ok(result)) => {
+                let result = if has_tools_2 { result } else { without_tools_2(result) };
                 let (read, kept) = match self.read_result(result).await {
                     Ok(read) => read,
                     Err(error) => return failed(&error),
                 };
-                if let Some(detail) = &read.rejected {
+                for detail in read.rejected.iter().chain(&read.dropped_details) {
                     extension.reporter().report_fault(FaultCode::ResultRejected, format!("{what}: {detail}"));
                 }
                 extension.reporter().report_hidden_text(read.hidden, &format!("a result of {what}"));

@@ -27,7 +27,9 @@ use crate::extension::status_line::StatusLineWriter;
 use crate::process::ProcessExit;
 use crate::process::connection::{Connection, open_connection};
 use crate::process::log::ExtensionLog;
-use crate::session::{ExtensionSession, ExtensionState, SessionConfig, SessionOutput, UiUpdate};
+use crate::session::{
+    ExtensionSession, ExtensionState, SessionConfig, SessionOutput, UiUpdate, deliver_progress,
+};
 use crate::wire::decode::{BackgroundDecode, DecodedLine, is_slow_to_decode};
 use crate::wire::fault::{ExtensionFailure, FaultCode};
 use crate::wire::framer::{FramedLine, LineFramer};
@@ -280,7 +282,7 @@ impl ExtensionActor {
         self.carried_out += usize::from(command.as_ref().is_some_and(ActorCommand::is_posted));
         match command {
             Some(ActorCommand::Send(question)) => self.session.send(question),
-            Some(ActorCommand::Cancel(id)) => self.session.cancel(&id),
+            Some(ActorCommand::Cancel(id)) => self.session.cancel(&id, now()),
             Some(ActorCommand::SendMessage(words)) => self.session.send_message(words, now()),
             Some(ActorCommand::Events(run)) => {
                 // Lines of earlier commands come first.
@@ -377,6 +379,7 @@ impl ExtensionActor {
                 SessionOutput::Terminate => self.child.terminate(&self.log),
                 // The caller may have gone; the answer is then dropped.
                 SessionOutput::Answer(ticket, answer) => drop(ticket.send(answer)),
+                SessionOutput::Progress(sender, progress) => deliver_progress(&sender, progress),
                 SessionOutput::Fault(code, message) => self.report_fault(code, message),
                 SessionOutput::Log(text) => self.log.log_limited(&text, now()),
                 SessionOutput::Ui(ui) => self.show(ui),

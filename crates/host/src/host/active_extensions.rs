@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ids::ExtensionName;
 
 use super::name_registry::{ClaimOutcome, NameRegistry};
@@ -65,12 +66,18 @@ impl ActiveExtensions {
                     }
                     continue;
                 }
-                let rejected = match self.tools.claim(&tool.name, entry.name()) {
+                let replaces = tool.replaces && may_replace(entry, &tool.name);
+                let rejected = match self.tools.claim_with(&tool.name, entry.name(), replaces) {
                     ClaimOutcome::Granted => {
                         granted(entry, tool);
                         continue;
                     }
                     ClaimOutcome::LostBefore => continue,
+                    ClaimOutcome::Lost { .. }
+                        if tool.replaces && !replaces && self.tools.is_reserved(&tool.name) =>
+                    {
+                        no_consent_text(&tool.name)
+                    }
                     ClaimOutcome::Lost { to } => format!("tool {}: the name belongs to {to}", tool.name),
                     ClaimOutcome::Full { most } => {
                         format!(
@@ -110,6 +117,19 @@ impl ActiveExtensions {
         }
         (owned, lost)
     }
+}
+
+/// True if the user granted that a tool of the extension replaces the built-in tool of this name.
+fn may_replace(entry: &ManagedExtension, name: &str) -> bool {
+    let granted = entry.spec.permissions.as_ref();
+    granted.is_some_and(|granted| granted.tools.replace.contains(name)) || !is_up(Defense::Permissions)
+}
+
+fn no_consent_text(tool: &str) -> String {
+    format!(
+        "tool {tool}: the name belongs to haft itself, and the user did not allow a replacement; list {tool:?} in \
+         `permissions.tools.replace` of the manifest and approve the extension"
+    )
 }
 
 /// Names that extensions requested and did not get.

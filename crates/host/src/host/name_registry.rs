@@ -47,6 +47,12 @@ impl NameRegistry {
     }
 
     pub(crate) fn claim(&mut self, name: &str, by: &ExtensionName) -> ClaimOutcome {
+        self.claim_with(name, by, false)
+    }
+
+    /// Claims a name. `replaces` is true if the user lets this extension have the name even if it is reserved; the
+    /// spelling must then be the reserved one.
+    pub(crate) fn claim_with(&mut self, name: &str, by: &ExtensionName, replaces: bool) -> ClaimOutcome {
         let known = match name.bytes().any(|byte| byte.is_ascii_uppercase()) {
             true => Cow::Owned(name.to_ascii_lowercase()),
             false => Cow::Borrowed(name),
@@ -54,13 +60,14 @@ impl NameRegistry {
         if self.owners.get(known.as_ref()).is_some_and(|owner| owner == by) {
             return ClaimOutcome::Granted;
         }
+        let is_reserved = self.is_reserved(&known) && !(replaces && self.is_reserved(name));
         let name = known.into_owned();
         let full = self.most.filter(|most| self.owners.len() >= *most && !self.owners.contains_key(&name));
-        if let Some(most) = full.filter(|_| !self.reserved.contains(&name)) {
+        if let Some(most) = full.filter(|_| !is_reserved) {
             let first = self.reported.insert((by.clone(), name));
             return if first { ClaimOutcome::Full { most } } else { ClaimOutcome::LostBefore };
         }
-        let to = if self.reserved.contains(&name) {
+        let to = if is_reserved {
             "haft itself".to_owned()
         } else {
             let owner = self.owners.entry(name.clone()).or_insert_with(|| by.clone());
@@ -74,6 +81,11 @@ impl NameRegistry {
         } else {
             ClaimOutcome::LostBefore
         }
+    }
+
+    /// True if the name is reserved, in this spelling.
+    pub(crate) fn is_reserved(&self, name: &str) -> bool {
+        self.reserved.contains(name)
     }
 }
 
@@ -92,6 +104,19 @@ mod tests {
         assert_eq!(names.claim("two", &b), ClaimOutcome::Granted);
         assert_eq!(names.claim("two", &a), ClaimOutcome::Lost { to: "extension b".into() });
         assert_eq!(names.claim("bash", &a), ClaimOutcome::Lost { to: "haft itself".into() });
+    }
+
+    #[test]
+    fn extension_replaces_reserved_name_only_with_consent() {
+        let mut names = NameRegistry::new(&["bash".to_owned()]);
+        let (a, b) = (ExtensionName::new("a"), ExtensionName::new("b"));
+        assert_eq!(names.claim_with("Bash", &a, true), ClaimOutcome::Lost { to: "haft itself".into() });
+        assert_eq!(names.claim_with("bash", &a, true), ClaimOutcome::Granted);
+        assert_eq!(names.claim_with("bash", &b, true), ClaimOutcome::Lost { to: "extension a".into() });
+        assert_eq!(
+            names.claim_with("bash", &ExtensionName::new("c"), false),
+            ClaimOutcome::Lost { to: "haft itself".into() }
+        );
     }
 
     #[test]

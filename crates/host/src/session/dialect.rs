@@ -45,9 +45,9 @@ pub(crate) enum QueryAnswer {
 }
 
 impl SessionDialect {
-    pub(crate) fn line_decoder(&self, bounds: LineLimits) -> LineDecoder {
+    pub(crate) fn line_decoder(&self, bounds: LineLimits, has_tools_2: bool) -> LineDecoder {
         match self {
-            Self::Native(_) => LineDecoder::Frames(bounds),
+            Self::Native(_) => LineDecoder::Frames { bounds, has_tools_2 },
             Self::Hook(_) => LineDecoder::Replies(bounds),
         }
     }
@@ -119,11 +119,11 @@ impl OutboundMessage {
         }
     }
 
-    /// True if the message may be dropped when the queue is full. The count of dropped events is never
-    /// dropped.
+    /// True if the message may be dropped when the queue is full. The count of dropped events and
+    /// cancellations are never dropped.
     pub(crate) fn is_droppable(&self) -> bool {
         match self {
-            Self::Frame(frame) => !matches!(frame, HostFrame::EventGap(_)),
+            Self::Frame(frame) => !matches!(frame, HostFrame::EventGap(_) | HostFrame::Cancel(_)),
             Self::Call(_) => false,
             Self::Event(_) => true,
         }

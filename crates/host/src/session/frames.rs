@@ -12,7 +12,7 @@ use haft_protocol::codec::{self, DecodeOutcome, DecodedFrame, LineLimits, PlainS
 use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::error::DecodeError;
 use haft_protocol::ext::{
-    ExtensionFrame, Hello, HostCall, HostCallError, HostFrame, HostResult, PROTOCOL_VERSION, Pong,
+    ExtensionFrame, Hello, HostCall, HostCallError, HostFrame, HostResult, PROTOCOL_VERSION, Pong, Progress,
     QueryResponse, RegisterCommand, RegisterRejected, RegisterTool, Subscribe, capability,
 };
 use haft_protocol::hook::{HookReply, UnreadableLine};
@@ -99,7 +99,7 @@ impl<T> ExtensionSession<T> {
         let limits = &self.facts.limits;
         let bounds =
             LineLimits { line: limits.max_result_line, depth: limits.max_depth, nodes: limits.max_nodes };
-        self.facts.dialect.line_decoder(bounds)
+        self.facts.dialect.line_decoder(bounds, self.offers.has_capability(capability::TOOLS_2))
     }
 
     fn on_frame(&mut self, frame: ExtensionFrame, bytes: usize, now: Instant) {
@@ -128,6 +128,7 @@ impl<T> ExtensionSession<T> {
             ExtensionFrame::Subscribe(subscribe) => self.on_subscribe(subscribe, now),
             ExtensionFrame::Ready(_) => self.become_ready(),
             ExtensionFrame::ToolResult(result) => self.on_response(QueryResponse::Tool(result), bytes, now),
+            ExtensionFrame::Progress(progress) => self.on_progress(progress, now),
             ExtensionFrame::EventInterceptResponse(answer) => {
                 self.on_response(QueryResponse::Intercept(answer), bytes, now);
             }
@@ -195,6 +196,8 @@ impl<T> ExtensionSession<T> {
     }
 
     fn on_tool(&mut self, tool: RegisterTool, now: Instant) {
+        let tool =
+            if self.offers.has_capability(capability::TOOLS_2) { tool } else { tool.without_tools_2() };
         let granted = self.facts.granted.as_deref();
         if let Some(rejected) = granted.and_then(|granted| reject_tool(granted, &tool.name)) {
             return self.reject_registration(rejected, now);
@@ -264,6 +267,42 @@ impl<T> ExtensionSession<T> {
         }
         if let Some(open) = self.pending.close_answered(response.id()) {
             self.out.push(SessionOutput::Answer(open.ticket, Ok(QueryAnswer::Frame(response))));
+        }
+    }
+
+    /// Handles the progress of a tool call, which restarts the time limit of the call.
+    fn on_progress(&mut self, mut progress: Progress, now: Instant) {
+        if !self.offers.has_capability(capability::PROGRESS) {
+            return self.on_unknown("progress", now);
+        }
+        let Some(open) = self.pending.get(&progress.id) else { return self.on_stray_progress(&progress.id) };
+        if open.kind != QuestionKind::Tool {
+            let text = format!("sent progress for {}; only tool calls have progress", open.what);
+            return self.out.report(FaultCode::FrameInvalid, text);
+        }
+        if let Some(detail) = overlong_details(progress.details.as_ref(), self.facts.limits.max_line) {
+            let text = format!("progress of {}: {detail}", open.what);
+            self.out.report(FaultCode::FrameInvalid, text);
+            progress.details = None;
+        }
+        let open = self.pending.renew(&progress.id, now);
+        let has_content = progress.content.is_some() || progress.details.is_some();
+        if let Some(sender) = open.and_then(|open| open.progress.clone()).filter(|_| has_content) {
+            self.out.push(SessionOutput::Progress(sender, progress));
+        }
+    }
+
+    fn on_stray_progress(&mut self, id: &RequestId) {
+        if !is_up(Defense::StrayAnswers) {
+            return;
+        }
+        let text =
+            format!("sent progress with the id {}, which no open call has", excerpt(id.as_str().as_bytes()));
+        // The call was cancelled, and the two messages crossed.
+        let crossed = self.pending.is_dropped(id) || matches!(self.phase, ConnectionPhase::Draining { .. });
+        match crossed {
+            true => self.out.log(text),
+            false => self.out.report(FaultCode::UnknownId, text),
         }
     }
 
@@ -550,6 +589,12 @@ impl<T> ExtensionSession<T> {
     }
 }
 
+/// Returns the reason to drop the details of a tool, if they are too long.
+pub(crate) fn overlong_details(details: Option<&RawJson>, longest: usize) -> Option<String> {
+    let is_overlong = details?.as_str().len() > longest;
+    is_overlong.then(|| format!("its details are longer than {longest} bytes and were dropped"))
+}
+
 fn is_registration(frame: &ExtensionFrame) -> bool {
     use ExtensionFrame::{RegisterCommand, RegisterTool, Subscribe};
     matches!(frame, RegisterCommand(_) | RegisterTool(_) | Subscribe(_))
@@ -572,7 +617,8 @@ fn is_unrequested(frame: &ExtensionFrame, phase: &ConnectionPhase) -> bool {
         | ExtensionFrame::RegisterTool(_)
         | ExtensionFrame::Subscribe(_)
         | ExtensionFrame::Ready(_) => !matches!(phase, ConnectionPhase::Registering { .. }),
-        ExtensionFrame::PanelRender(_)
+        ExtensionFrame::Progress(_)
+        | ExtensionFrame::PanelRender(_)
         | ExtensionFrame::PanelClose(_)
         | ExtensionFrame::Notify(_)
         | ExtensionFrame::ClearNotes(_)

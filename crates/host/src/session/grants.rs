@@ -12,7 +12,7 @@ use super::offers::excerpt;
 
 /// Returns the reason to reject a tool of this name under these permissions, if any.
 pub(super) fn reject_tool(permissions: &Permissions, name: &str) -> Option<RegisterRejected> {
-    if permissions.tools.register.contains(name) || !is_up(Defense::Permissions) {
+    if permissions.tools.may_register(name) || !is_up(Defense::Permissions) {
         return None;
     }
     let name = excerpt(name);
@@ -264,6 +264,7 @@ mod tests {
     fn grants_tools_and_events_by_name() {
         let granted = permissions(r#"{"tools":{"register":["weather"]},"events":["turn_end"]}"#);
         assert_eq!(reject_tool(&granted, "weather"), None);
+        assert_eq!(reject_tool(&permissions(r#"{"tools":{"replace":["bash"]}}"#), "bash"), None);
         let bash = reject_tool(&granted, "bash").unwrap();
         assert_eq!((bash.what.as_str(), bash.permission.as_str()), ("tool", "tools.register"));
         let asked = Subscribe { events: vec!["turn_end".into(), "tool_call".into()], intercept: Vec::new() };

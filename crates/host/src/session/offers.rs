@@ -49,13 +49,18 @@ pub(crate) struct OfferedTool {
     pub(crate) description: String,
     pub(crate) schema: RawJson,
     pub(crate) guidelines: Vec<String>,
+    pub(crate) label: String,
+    pub(crate) snippet: String,
+    pub(crate) exclusive: bool,
+    pub(crate) timeout_ms: Option<u64>,
+    pub(crate) replaces: bool,
 }
 
 impl OfferedTool {
-    /// True if the model receives the same texts for both.
+    /// True if both are the same tool. The order of keys in a schema does not count.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
-        let is_same = self.name == other.name && self.description == other.description;
-        is_same && self.guidelines == other.guidelines && self.schema.same_value(&other.schema)
+        let other_schema = Self { schema: self.schema.clone(), ..other.clone() };
+        *self == other_schema && self.schema.same_value(&other.schema)
     }
 }
 
@@ -188,10 +193,16 @@ fn check_tool(tool: RegisterTool, limits: &Limits) -> Result<OfferedTool, String
     if tool.guidelines.iter().map(String::len).sum::<usize>() > limits.max_tool_description {
         return wrong(format!("its guidelines are longer than {} bytes", limits.max_tool_description));
     }
-    let texts = tool.guidelines.iter().chain([&tool.description]);
+    if tool.snippet.len() > limits.max_tool_description {
+        return wrong(format!("its snippet is longer than {} bytes", limits.max_tool_description));
+    }
+    if tool.label.chars().count() > limits.max_name || tool.label.contains(char::is_control) {
+        return wrong(format!("its label must be one line of at most {} characters", limits.max_name));
+    }
+    let texts = tool.guidelines.iter().chain([&tool.description, &tool.snippet, &tool.label]);
     let hidden: usize = texts.map(|text| strip_hidden_chars(text).hidden).sum();
     if hidden > 0 {
-        return wrong(format!("its description has {hidden} invisible characters"));
+        return wrong(format!("its texts have {hidden} invisible characters"));
     }
     let schema = tool.schema.unwrap_or_else(no_arguments);
     if schema.as_str().len() > limits.max_tool_schema {
@@ -203,7 +214,8 @@ fn check_tool(tool: RegisterTool, limits: &Limits) -> Result<OfferedTool, String
     if let Err(detail) = object_schema(&schema) {
         return wrong(detail);
     }
-    Ok(OfferedTool { name, description: tool.description, schema, guidelines: tool.guidelines })
+    let RegisterTool { description, guidelines, label, snippet, exclusive, timeout_ms, replaces, .. } = tool;
+    Ok(OfferedTool { name, description, schema, guidelines, label, snippet, exclusive, timeout_ms, replaces })
 }
 
 /// Returns the text of a schema with all escape sequences decoded.
@@ -256,9 +268,8 @@ mod tests {
     fn tool(name: &str, schema: &str) -> RegisterTool {
         RegisterTool {
             name: name.into(),
-            description: String::new(),
             schema: (!schema.is_empty()).then(|| RawJson::parse(schema).unwrap()),
-            guidelines: Vec::new(),
+            ..RegisterTool::default()
         }
     }
 
@@ -286,6 +297,15 @@ mod tests {
         let hidden = "fog\u{e0041}\u{e0042}".to_owned();
         check(RegisterTool { description: hidden.clone(), ..tool("weather", "") }, "2 invisible characters");
         check(RegisterTool { guidelines: vec![hidden], ..tool("weather", "") }, "2 invisible characters");
+        check(
+            RegisterTool { snippet: "fog\u{e0041}".into(), ..tool("weather", "") },
+            "1 invisible character",
+        );
+        check(RegisterTool { label: "fog\u{e0041}".into(), ..tool("weather", "") }, "1 invisible character");
+        check(RegisterTool { label: "\u{e4}".repeat(64), ..tool("weather", "") }, "ok");
+        check(RegisterTool { label: "x".repeat(65), ..tool("weather", "") }, "its label must be");
+        check(RegisterTool { label: "a\nb".into(), ..tool("weather", "") }, "its label must be");
+        check(RegisterTool { snippet: "x".repeat(4097), ..tool("weather", "") }, "snippet is longer");
         check(tool("weather", r#"{"title":"\udb40\udc41"}"#), "its schema has invisible characters");
         check(tool("weather", r##"{"$ref":"#"}"##), "steps");
         check(tool("weather", r#"{"pattern":"(a{1,1000}){1,1000}"}"#), "cannot be used");

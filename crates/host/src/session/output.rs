@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use haft_protocol::RawJson;
 use haft_protocol::ext::{
-    AskCall, ClearNotes, HostCallKind, Limits, Notify, PanelClose, PanelRender, SetStatus,
+    AskCall, ClearNotes, HostCallKind, Limits, Notify, PanelClose, PanelRender, Progress, SetStatus,
 };
 use haft_protocol::ids::RequestId;
 
 use super::dialect::{OutboundMessage, QueryAnswer};
+use super::pending::ProgressSender;
 use super::reports::ReportLimiter;
 use crate::wire::fault::{CallError, FaultCode};
 
@@ -25,6 +26,7 @@ pub(crate) enum SessionOutput<T> {
     CloseInput,
     Terminate,
     Answer(T, Result<QueryAnswer, CallError>),
+    Progress(ProgressSender, Progress),
     Fault(FaultCode, String),
     Log(String),
     Ui(UiUpdate),

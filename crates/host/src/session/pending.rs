@@ -6,15 +6,31 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use haft_core::hooks::{GateClock, GateClockPause};
-use haft_protocol::ext::{HostFrame, QueryResponse};
+use haft_protocol::ext::{HostFrame, Progress, QueryResponse};
 use haft_protocol::ids::RequestId;
+use tokio::sync::watch;
 
 const MAX_REMEMBERED: usize = 512;
+
+/// The receiver of a call's progress, which keeps the newest one.
+pub(crate) type ProgressSender = watch::Sender<Option<Progress>>;
+
+/// Delivers progress. What a newer one does not contain stays.
+pub(crate) fn deliver_progress(sender: &ProgressSender, progress: Progress) {
+    sender.send_modify(|newest| {
+        let earlier = newest.take();
+        let (content, details) =
+            earlier.map(|earlier| (earlier.content, earlier.details)).unwrap_or_default();
+        let (content, details) = (progress.content.or(content), progress.details.or(details));
+        *newest = Some(Progress { id: progress.id, content, details });
+    });
+}
 
 /// One query that waits for its answer. `T` is the receiver of the answer.
 #[derive(Debug)]
 pub(crate) struct OpenQuestion<T> {
     pub(crate) ticket: T,
+    pub(crate) progress: Option<ProgressSender>,
     pub(crate) kind: QuestionKind,
     /// The subject of the query, for people: `tool_call intercept`, `tool weather`.
     pub(crate) what: Cow<'static, str>,
@@ -60,6 +76,7 @@ impl QuestionKind {
             HostFrame::ToolCall(_) => Some(Self::Tool),
             HostFrame::EventIntercept(_) => Some(Self::Intercept),
             HostFrame::HelloAck(_)
+            | HostFrame::Cancel(_)
             | HostFrame::HostResult(_)
             | HostFrame::Event(_)
             | HostFrame::PanelKey(_)
@@ -79,6 +96,15 @@ impl QuestionKind {
             QueryResponse::Completions(_) => Self::Completions,
             QueryResponse::Tool(_) => Self::Tool,
             QueryResponse::Intercept(_) => Self::Intercept,
+        }
+    }
+
+    /// True if an extension can learn that the query was cancelled.
+    pub(crate) fn is_cancellable(self) -> bool {
+        match self {
+            Self::Command | Self::Tool | Self::Intercept => true,
+            // A completion must arrive at once, or is useless.
+            Self::Completions => false,
         }
     }
 
@@ -136,9 +162,10 @@ impl<T> PendingQuestions<T> {
     }
 
     /// Closes an overdue query, the oldest first.
-    pub(crate) fn close_overdue(&mut self, now: Instant) -> Option<OpenQuestion<T>> {
+    pub(crate) fn close_overdue(&mut self, now: Instant) -> Option<(RequestId, OpenQuestion<T>)> {
         let is_overdue = |open: &OpenQuestion<T>| open.deadline().is_some_and(|until| until <= now);
-        self.close(|_, open| is_overdue(open), |open| QuestionFate::Dropped(open.kind))
+        let id = self.open.iter().find(|(_, open)| is_overdue(open))?.0.clone();
+        self.close_dropped(&id).map(|open| (id, open))
     }
 
     /// Returns the only open query, with the number of its line.
@@ -164,6 +191,21 @@ impl<T> PendingQuestions<T> {
         {
             open.until += now.saturating_duration_since(since);
         }
+    }
+
+    /// Restarts the time limit of an open query, and returns the query.
+    pub(crate) fn renew(&mut self, id: &RequestId, now: Instant) -> Option<&OpenQuestion<T>> {
+        let (_, open) = self.open.iter_mut().find(|(known, _)| known == id)?;
+        open.until = now + open.after;
+        if let Some(pause) = &mut open.standstill {
+            pause.since = now;
+        }
+        Some(open)
+    }
+
+    /// True if the query was dropped and its answer may still arrive.
+    pub(crate) fn is_dropped(&self, id: &RequestId) -> bool {
+        self.past.iter().any(|(known, fate)| known == id && matches!(fate, QuestionFate::Dropped(_)))
     }
 
     /// Closes the query of this line, which could not be sent.

@@ -2,6 +2,7 @@
 //! extension, `=` an answer, `*` a call served for the extension, `!` a fault, `·` anything else.
 
 mod calls;
+mod cancel;
 mod completions;
 mod floods;
 mod grants;
@@ -56,7 +57,7 @@ fn session_starts_answers_and_shuts_down() {
     +1.000 ← {"type":"event_intercept_response","id":"r1","block":true,"reason":"no"}
     +1.000 = guard: Intercept(EventInterceptResponse { id: RequestId("r1"), block: Some(true), reason: "no", modified_args: None, tool_name: None, replace_text: "", append_system_prompt: "", system_prompt: None, summary: "", first_kept: None, error: "" })
     +1.000 ← {"type":"tool_result","id":"r2","content":[{"type":"text","text":"fog"}]}
-    +1.000 = tool: Tool(ToolResultFrame { id: RequestId("r2"), content: [Text { text: "fog" }], is_error: false })
+    +1.000 = tool: Tool(ToolResultFrame { id: RequestId("r2"), content: [Text { text: "fog" }], is_error: false, details: None, terminate: false })
     +1.000 → {"type":"event","event":"turn_start","step":2}
     +1.000 → {"type":"shutdown"}
     +1.000 · close input
@@ -179,7 +180,7 @@ fn exit_fails_all_queries_immediately() {
 fn answer_to_cancelled_query_is_not_a_fault() {
     let mut fixture = SessionFixture::ready();
     let id = fixture.guard("guard");
-    fixture.session.cancel(&id);
+    fixture.session.cancel(&id, fixture.now);
     assert_eq!(fixture.session.pending.len(), 0);
     fixture.line(&format!(r#"{{"type":"event_intercept_response","id":"{id}","block":true}}"#));
     assert_eq!(fixture.faults(), Vec::<String>::new());
@@ -350,7 +351,7 @@ fn shutdown_before_hello_sends_nothing() {
 fn does_not_send_overlong_frame() {
     let mut fixture = SessionFixture::ready();
     let args = RawJson::from_value(&serde_json::json!({ "text": "x".repeat(MAX_RESULT_LINE) })).unwrap();
-    fixture.ask("tool", CallTool { name: "weather".into(), args }, 60);
+    fixture.ask("tool", CallTool { name: "weather".into(), args, tool_id: None }, 60);
     assert!(fixture.transcript.contains("= tool: was not sent the request"), "{}", fixture.transcript);
     assert_eq!(fixture.faults(), ["frame_too_long"]);
     assert_eq!(fixture.session.pending.len(), 0);

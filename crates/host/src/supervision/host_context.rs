@@ -264,6 +264,9 @@ impl HostContext {
             capability::COMMAND_COMPLETIONS,
             capability::STATUS,
             capability::ASKS,
+            capability::TOOLS_2,
+            capability::CANCEL,
+            capability::PROGRESS,
         ];
         let services = self.provided.is_some().then_some(capability::HOST_SERVICES);
         always.into_iter().chain(services).map(str::to_owned).collect()

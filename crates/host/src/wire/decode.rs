@@ -2,14 +2,16 @@
 //! extensions share, one line of an extension at a time: the bytes behind it wait in the pipe. With one
 //! processor, only very long lines are, because a change of threads costs more than it gains.
 
+use std::collections::BTreeMap;
 use std::future::pending;
 use std::panic::resume_unwind;
 use std::pin::Pin;
 
 use bytes::Bytes;
+use haft_protocol::RawJson;
 use haft_protocol::codec::{self, DecodeOutcome, LineLimits, PlainSpan};
 use haft_protocol::error::DecodeError;
-use haft_protocol::ext::ExtensionFrame;
+use haft_protocol::ext::{ExtensionFrame, RegisterTool, ToolResultFrame};
 use haft_protocol::hook::{HookReply, UnreadableLine, read_reply};
 use haft_protocol::ids::RequestId;
 use tokio::sync::Semaphore;
@@ -31,7 +33,11 @@ static AT_ONCE: Semaphore = Semaphore::const_new(4);
 /// The decoder of a connection's lines, usable without the connection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum LineDecoder {
-    Frames(LineLimits),
+    Frames {
+        bounds: LineLimits,
+        /// True if the extension announced the capability `tools_2`, without which its fields are unknown.
+        has_tools_2: bool,
+    },
     Replies(LineLimits),
 }
 
@@ -73,8 +79,11 @@ pub(crate) struct MalformedLine {
 impl LineDecoder {
     pub(crate) fn decode(self, line: &Bytes, known: PlainSpan) -> DecodedLine {
         let said = match self {
-            Self::Frames(bounds) => {
-                let frame = codec::read_with_plain_span(line, bounds, known);
+            Self::Frames { bounds, has_tools_2 } => {
+                let frame = match codec::read_with_plain_span(line, bounds, known) {
+                    Err(error) if !has_tools_2 => decode_without_tools_2(&error, line, bounds).ok_or(error),
+                    frame => frame,
+                };
                 LineContent::Frame(frame.map_err(|error| malformed_line(error, line)))
             }
             Self::Replies(bounds) => {
@@ -130,6 +139,26 @@ async fn decode_off_thread(line: Bytes, known: PlainSpan, ear: LineDecoder) -> B
         // The runtime ends.
         Err(Err(_)) => pending().await,
     }
+}
+
+/// Reads a malformed frame without the fields of the capability `tools_2`. Returns `None` if they were not the reason.
+#[cold]
+fn decode_without_tools_2(
+    error: &DecodeError,
+    line: &[u8],
+    bounds: LineLimits,
+) -> Option<DecodeOutcome<ExtensionFrame>> {
+    let DecodeError::Malformed { kind, .. } = error else { return None };
+    let unknown = match kind.as_str() {
+        "register_tool" => RegisterTool::TOOLS_2_FIELDS,
+        "tool_result" => ToolResultFrame::TOOLS_2_FIELDS,
+        _ => return None,
+    };
+    let mut fields: BTreeMap<String, RawJson> = serde_json::from_slice(line).ok()?;
+    fields.retain(|name, _| !unknown.contains(&name.as_str()));
+    let known = RawJson::from_value(&fields).ok()?;
+    let line = Bytes::copy_from_slice(known.as_str().as_bytes());
+    codec::read_with_plain_span(&line, bounds, PlainSpan::default()).ok()
 }
 
 #[cold]

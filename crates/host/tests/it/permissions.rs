@@ -12,7 +12,7 @@ use crate::support::{Events, blocked, brisk, call, config, fault, program, spec}
 /// Registers what the test writes, refuses every call, and stores the answer to its hello in the file `ack`.
 const SCRIPT: &str = r#"
 say() { printf '%s\n' "$1"; }
-say '{"type":"hello","name":"ext"}'
+say '{"type":"hello","name":"ext","capabilities":["tools_2"]}'
 read -r ack; say "$ack" > ack
 for frame in "$@"; do say "$frame"; done
 say '{"type":"ready"}'
@@ -73,6 +73,23 @@ async fn extension_receives_its_grants() {
     host.shutdown().await;
     let ack: Value = serde_json::from_str(&std::fs::read_to_string(dir.path().join("ack")).unwrap()).unwrap();
     assert_eq!(granted(ack["granted"].clone()), granted(permissions));
+}
+
+#[tokio::test]
+async fn built_in_tool_is_replaced_only_with_permission() {
+    let dir = tempfile::tempdir().unwrap();
+    let bash = |replaces: bool| [json!({"type": "register_tool", "name": "bash", "replaces": replaces})];
+    let cases = [
+        (json!({"tools": {"replace": ["bash"]}}), true, true),
+        (json!({"tools": {"replace": ["bash"]}}), false, false),
+        (json!({"tools": {"register": ["bash"], "replace": ["read"]}}), true, false),
+    ];
+    for (permissions, replaces, expect) in cases {
+        let (host, events) = host(extension(dir.path(), permissions, &bash(replaces))).await;
+        assert_eq!(host.tools().len(), usize::from(expect), "{replaces} {:?}", events.messages());
+        assert_eq!(events.faults().len(), usize::from(!expect));
+        host.shutdown().await;
+    }
 }
 
 #[tokio::test]

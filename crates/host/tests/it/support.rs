@@ -119,10 +119,19 @@ pub(crate) async fn host_with(
     name: &str,
     frames: impl IntoIterator<Item = Value>,
 ) -> (Host, FakePeer, Events) {
+    host_announcing(name, &[], frames).await
+}
+
+/// Returns a host with one extension in memory that has announced these capabilities and sent these registrations.
+pub(crate) async fn host_announcing(
+    name: &str,
+    capabilities: &[&str],
+    frames: impl IntoIterator<Item = Value>,
+) -> (Host, FakePeer, Events) {
     let events = Events::default();
     let (mut peer, reader, writer) = FakePeer::pair();
     let start = builder(&events).streams(name, reader, writer).start();
-    let (host, ()) = tokio::join!(start, peer.greet(name, frames));
+    let (host, ()) = tokio::join!(start, peer.greet_with(name, capabilities, frames));
     (host, peer, events)
 }
 

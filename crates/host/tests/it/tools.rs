@@ -1,13 +1,16 @@
 //! Tools of extensions: calls, names, late registrations.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use haft_core::tool::ToolOwner;
+use haft_core::tool::{ToolConcurrency, ToolContext, ToolOutput, ToolOwner, ToolProgress};
 use haft_host::{ExtensionState, Host};
 use haft_test_support::FakePeer;
 use serde_json::{Value, json};
 
-use crate::support::{execute, fault, host_with, host_with_two, state, text, tool};
+use tokio_util::sync::CancellationToken;
+
+use crate::support::{call, execute, fault, host_announcing, host_with, host_with_two, state, text, tool};
 
 fn register(name: &str, description: &str) -> Value {
     json!({"type": "register_tool", "name": name, "description": description, "schema": {"type": "object"}})
@@ -148,4 +151,185 @@ async fn late_tool_is_offered_and_takes_no_existing_name() {
     assert_eq!(names(&host), ["news", "weather"]);
     assert_eq!(tool(&host, "weather").spec().owner, ToolOwner::Extension("other".into()));
     assert_eq!(events.faults(), [fault("late", "register_rejected")]);
+}
+
+/// Registers `weather` with all fields of the capability `tools_2` except `replaces`.
+fn register_in_full() -> Value {
+    let mut frame = register("weather", "the weather");
+    frame["label"] = "Weather".into();
+    frame["snippet"] = "Weather of a city.".into();
+    frame["exclusive"] = true.into();
+    frame["timeout_ms"] = 90_000.into();
+    frame
+}
+
+#[tokio::test(start_paused = true)]
+async fn tools_2_extends_registration_call_and_result() {
+    let (host, mut peer, events) = host_announcing("weather", &["tools_2"], [register_in_full()]).await;
+    let spec = tool(&host, "weather").spec();
+    assert_eq!(
+        (spec.label.as_deref(), spec.snippet.as_deref()),
+        (Some("Weather"), Some("Weather of a city."))
+    );
+    assert_eq!(spec.concurrency, ToolConcurrency::Exclusive);
+    let fields =
+        json!({"content": [{"type": "text", "text": "fog"}], "details": {"degrees": 16}, "terminate": true});
+    let (output, question) = tokio::join!(execute(&host, "weather", json!({})), reply(&mut peer, fields));
+    assert_eq!(question["tool_id"], "t1");
+    let details = Some(json!({"degrees": 16}).into());
+    assert_eq!(output, ToolOutput { details, terminate: true, ..ToolOutput::text("fog") });
+    assert_eq!(events.faults(), []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn fields_of_tools_2_have_no_effect_without_it() {
+    let mut odd = register_in_full();
+    odd["name"] = "odd".into();
+    for field in ["label", "snippet", "exclusive", "timeout_ms", "replaces"] {
+        odd[field] = json!([field]);
+    }
+    let (host, mut peer, events) = host_with("weather", [register_in_full(), odd]).await;
+    for name in ["weather", "odd"] {
+        let spec = tool(&host, name).spec();
+        assert_eq!((&spec.label, &spec.snippet, spec.concurrency), (&None, &None, ToolConcurrency::Parallel));
+    }
+    for (details, terminate) in [(json!({"degrees": 16}), json!(true)), (json!("none"), json!("yes"))] {
+        let fields =
+            json!({"content": [{"type": "text", "text": "fog"}], "details": details, "terminate": terminate});
+        let (output, question) = tokio::join!(execute(&host, "weather", json!({})), reply(&mut peer, fields));
+        assert_eq!(
+            question,
+            json!({"type": "tool_call", "id": question["id"], "name": "weather", "args": {}})
+        );
+        assert_eq!(output, ToolOutput::text("fog"));
+    }
+    let start = tokio::time::Instant::now();
+    assert!(execute(&host, "weather", json!({})).await.is_error);
+    assert_eq!(start.elapsed(), Duration::from_secs(60));
+    assert_eq!(events.faults(), [fault("weather", "call_timeout")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn tool_has_its_own_time_limit() {
+    let mut endless = register("endless", "");
+    endless["timeout_ms"] = 0.into();
+    let (host, mut peer, events) =
+        host_announcing("weather", &["tools_2"], [register_in_full(), endless]).await;
+    let start = tokio::time::Instant::now();
+    let output = execute(&host, "weather", json!({})).await;
+    assert_eq!(start.elapsed(), Duration::from_secs(90));
+    insta::assert_snapshot!(text(&output), @"extension weather/weather failed: did not answer within 90 s");
+    assert_eq!(events.faults(), [fault("weather", "call_timeout")]);
+    peer.expect("tool_call").await;
+    let late = async {
+        let question = peer.expect("tool_call").await;
+        tokio::time::sleep(Duration::from_secs(24 * 60 * 60)).await;
+        peer.answer(&question, "tool_result", json!({"content": [{"type": "text", "text": "done"}]})).await;
+    };
+    let (output, ()) = tokio::join!(execute(&host, "endless", json!({})), late);
+    assert_eq!(output, ToolOutput::text("done"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn too_long_details_are_dropped_and_reported() {
+    let (host, mut peer, events) = host_announcing("weather", &["tools_2"], [register_in_full()]).await;
+    let details = json!({"map": "x".repeat(1024 * 1024)});
+    let fields = json!({"content": [{"type": "text", "text": "fog"}], "details": details});
+    let (output, _) = tokio::join!(execute(&host, "weather", json!({})), reply(&mut peer, fields));
+    assert_eq!(output, ToolOutput::text("fog"));
+    insta::assert_snapshot!(events.only_message(), @"tool weather: its details are longer than 1048576 bytes and were dropped");
+}
+
+#[tokio::test(start_paused = true)]
+async fn wrong_type_of_tools_2_fields_is_reported() {
+    let mut odd = register("odd", "");
+    odd["exclusive"] = "yes".into();
+    let (host, mut peer, events) = host_announcing("weather", &["tools_2"], [register_in_full(), odd]).await;
+    assert_eq!(names(&host), ["weather"]);
+    let fields = json!({"content": [], "details": "none"});
+    let (output, _) = tokio::join!(execute(&host, "weather", json!({})), reply(&mut peer, fields));
+    assert!(output.is_error);
+    assert_eq!(events.faults(), vec![fault("weather", "frame_invalid"); 2]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn tool_without_permissions_replaces_no_built_in_tool() {
+    let mut bash = register("bash", "");
+    bash["replaces"] = true.into();
+    let (host, _peer, events) = host_announcing("shell", &["tools_2"], [bash]).await;
+    assert_eq!(names(&host), [""; 0]);
+    assert_eq!(events.faults(), [fault("shell", "register_rejected")]);
+    insta::assert_snapshot!(events.only_message(), @r#"tool bash: the name belongs to haft itself, and the user did not allow a replacement; list "bash" in `permissions.tools.replace` of the manifest and approve the extension"#);
+}
+
+fn progress(text: &str, details: Option<Value>) -> ToolProgress {
+    ToolProgress { text: text.to_owned(), replaces: true, details: details.map(Into::into) }
+}
+
+#[tokio::test(start_paused = true)]
+async fn newest_progress_of_a_call_is_shown() {
+    let (host, mut peer, events) = host_announcing("weather", &["progress"], [register("weather", "")]).await;
+    let shown: Arc<Mutex<Vec<ToolProgress>>> = Arc::default();
+    let sink = Arc::clone(&shown);
+    let context =
+        ToolContext::new(CancellationToken::new(), move |progress| sink.lock().unwrap().push(progress));
+    let answering = async {
+        let question = peer.expect("tool_call").await;
+        peer.answer(&question, "progress", json!({"content": [{"type": "text", "text": "0 %"}]})).await;
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        for step in 1..=9 {
+            let content = json!([{"type": "text", "text": format!("{step}0 %")}]);
+            peer.answer(&question, "progress", json!({"content": content})).await;
+        }
+        peer.answer(&question, "progress", json!({"details": {"done": 9}})).await;
+        tokio::time::sleep(Duration::from_secs(59)).await;
+        peer.answer(&question, "progress", json!({})).await;
+        tokio::time::sleep(Duration::from_secs(59)).await;
+        peer.answer(&question, "tool_result", json!({"content": [{"type": "text", "text": "fog"}]})).await;
+    };
+    let tool = tool(&host, "weather");
+    let (output, ()) = tokio::join!(tool.execute(context, call("weather", json!({}))), answering);
+    assert_eq!(output, ToolOutput::text("fog"));
+    assert_eq!(*shown.lock().unwrap(), [progress("0 %", None), progress("90 %", Some(json!({"done": 9})))]);
+    assert_eq!(events.faults(), []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn long_progress_is_cut_to_its_end() {
+    let (host, mut peer, _) = host_announcing("weather", &["progress"], [register("weather", "")]).await;
+    let shown: Arc<Mutex<Vec<ToolProgress>>> = Arc::default();
+    let sink = Arc::clone(&shown);
+    let context =
+        ToolContext::new(CancellationToken::new(), move |progress| sink.lock().unwrap().push(progress));
+    let answering = async {
+        let question = peer.expect("tool_call").await;
+        let text = format!("{}end", "line\n".repeat(100_000));
+        peer.answer(&question, "progress", json!({"content": [{"type": "text", "text": text}]})).await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        peer.answer(&question, "tool_result", json!({})).await;
+    };
+    let tool = tool(&host, "weather");
+    tokio::join!(tool.execute(context, call("weather", json!({}))), answering);
+    let shown = shown.lock().unwrap();
+    let text = &shown[0].text;
+    assert_eq!((shown.len(), text.lines().count()), (1, 500));
+    assert!(text.ends_with("line\nend"), "{text:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn cancelled_call_is_reported_to_the_extension() {
+    let (host, mut peer, events) = host_announcing("weather", &["cancel"], [register("weather", "")]).await;
+    let cancel = CancellationToken::new();
+    let context = ToolContext::new(cancel.clone(), |_| {});
+    let stopping = async {
+        let question = peer.expect("tool_call").await;
+        cancel.cancel();
+        let stop = peer.expect("cancel").await;
+        assert_eq!(stop, json!({"type": "cancel", "id": question["id"]}));
+        peer.answer(&question, "tool_result", json!({})).await;
+    };
+    let tool = tool(&host, "weather");
+    let (output, ()) = tokio::join!(tool.execute(context, call("weather", json!({}))), stopping);
+    assert!(output.is_error);
+    assert_eq!(events.faults(), []);
 }

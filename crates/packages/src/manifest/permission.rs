@@ -61,6 +61,9 @@ pub struct ToolPermissions {
     /// `register`: the names of its tools.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub register: BTreeSet<String>,
+    /// `replace`: the names of built-in tools that its own tools replace. Includes the permission to register them.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub replace: BTreeSet<String>,
     /// `effects`: the effects that the author declares for its tools. They are not enforced.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub effects: BTreeSet<ToolEffect>,
@@ -208,8 +211,13 @@ impl InterceptPermission {
 }
 
 impl ToolPermissions {
+    /// True if it may register a tool of this name.
+    pub fn may_register(&self, name: &str) -> bool {
+        self.register.contains(name) || self.replace.contains(name)
+    }
+
     fn is_empty(&self) -> bool {
-        self.register.is_empty() && self.effects.is_empty()
+        self.register.is_empty() && self.replace.is_empty() && self.effects.is_empty()
     }
 }
 

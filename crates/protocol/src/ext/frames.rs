@@ -4,9 +4,9 @@ use serde::Serialize;
 
 use crate::codec::{CheckedJson, FrameSet};
 use crate::ext::{
-    ClearNotes, CommandCompletions, CommandCompletionsResponse, CommandInvoked, CommandResponse, EventGap,
-    EventIntercept, EventInterceptResponse, Hello, HelloAck, HostCall, HostCallCancel, HostResult,
-    LifecycleEvent, Notify, PanelClose, PanelKey, PanelRender, PanelResize, Ping, Pong, Ready,
+    Cancel, ClearNotes, CommandCompletions, CommandCompletionsResponse, CommandInvoked, CommandResponse,
+    EventGap, EventIntercept, EventInterceptResponse, Hello, HelloAck, HostCall, HostCallCancel, HostResult,
+    LifecycleEvent, Notify, PanelClose, PanelKey, PanelRender, PanelResize, Ping, Pong, Progress, Ready,
     RegisterCommand, RegisterRejected, RegisterTool, SetStatus, Shutdown, ShutdownAck, Subscribe,
     ToolCallFrame, ToolResultFrame,
 };
@@ -61,6 +61,8 @@ frames! {
         Ready(Ready) = "ready",
         /// Response to `tool_call`.
         ToolResult(ToolResultFrame) = "tool_result",
+        /// The progress of a `tool_call`. Needs the capability `progress`.
+        Progress(Progress) = "progress",
         /// Response to `event_intercept`.
         EventInterceptResponse(EventInterceptResponse) = "event_intercept_response",
         /// Response to `command_invoked`.
@@ -109,6 +111,8 @@ frames! {
         EventGap(EventGap) = "event_gap",
         /// A subscribed hook: the host waits for the decision.
         EventIntercept(EventIntercept) = "event_intercept",
+        /// The host no longer waits for a response. Needs the capability `cancel`.
+        Cancel(Cancel) = "cancel",
         /// Result of a `host_call`. Needs the capability `host_services`.
         HostResult(HostResult) = "host_result",
         /// A key for an open panel.

@@ -51,6 +51,14 @@ pub mod capability {
     pub const COMMAND_COMPLETIONS: &str = "command_completions";
     /// The host shows texts of extensions in the status line, `set_status`.
     pub const STATUS: &str = "status";
+    /// The host accepts `label`, `snippet`, `exclusive`, `timeout_ms` and `replaces` in
+    /// `register_tool`, and `details` and `terminate` in `tool_result`. An extension with this
+    /// capability also gets the model's id of each tool call.
+    pub const TOOLS_2: &str = "tools_2";
+    /// The extension understands `cancel`.
+    pub const CANCEL: &str = "cancel";
+    /// The extension sends `progress` during its tool calls. Both sides announce it.
+    pub const PROGRESS: &str = "progress";
 
     /// All capabilities that this version knows.
     pub const ALL: &[&str] = &[
@@ -69,6 +77,9 @@ pub mod capability {
         REGISTER_REJECTED,
         COMMAND_COMPLETIONS,
         STATUS,
+        TOOLS_2,
+        CANCEL,
+        PROGRESS,
     ];
 }
 

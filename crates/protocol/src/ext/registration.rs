@@ -21,10 +21,10 @@ pub struct RegisterCommand {
 }
 
 /// Registers a tool for the model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RegisterTool {
     /// The name: `[A-Za-z][A-Za-z0-9_-]*`, at most 64 characters. A built-in tool of the same name
-    /// wins.
+    /// wins, except with `replaces`.
     #[serde(deserialize_with = "crate::ids::printable")]
     pub name: String,
     /// The description for the model; at most 4 KiB.
@@ -36,6 +36,39 @@ pub struct RegisterTool {
     /// Lines for the system prompt; each should name the tool.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub guidelines: Vec<String>,
+    /// A name for people, at most 64 characters. Clients show it in place of `name` from the start
+    /// of a call on. This and all further fields need the capability `tools_2`; without it, the
+    /// host treats them as unknown.
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
+    pub label: String,
+    /// One line for the list of tools in the system prompt. Absent means the first line of
+    /// `description`.
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
+    pub snippet: String,
+    /// True if a call runs alone: earlier calls of the same message finish first, and later calls
+    /// wait.
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "std::ops::Not::not")]
+    pub exclusive: bool,
+    /// The time limit of a call in milliseconds, in place of `tool_call_ms`. 0 means no limit: the
+    /// call then ends with its result, or when the user cancels it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+    /// True if the tool replaces the built-in tool of the same name. The user must have granted
+    /// the name in `permissions.tools.replace` of the manifest.
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "std::ops::Not::not")]
+    pub replaces: bool,
+}
+
+impl RegisterTool {
+    /// The fields that need the capability `tools_2`.
+    pub const TOOLS_2_FIELDS: &[&str] = &["label", "snippet", "exclusive", "timeout_ms", "replaces"];
+
+    /// Returns the registration without the fields that need the capability `tools_2`.
+    #[must_use]
+    pub fn without_tools_2(self) -> Self {
+        let Self { name, description, schema, guidelines, .. } = self;
+        Self { name, description, schema, guidelines, ..Self::default() }
+    }
 }
 
 /// A registration was rejected, because the user did not grant it. Other registrations are not

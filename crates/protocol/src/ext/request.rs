@@ -6,7 +6,7 @@ use super::completion::{CommandCompletions, CommandCompletionsResponse, Completi
 use super::intercept::{EventIntercept, EventInterceptResponse, InterceptHook};
 use super::tool::{ToolCallFrame, ToolResultFrame};
 use super::{ExtensionFrame, HostFrame};
-use crate::ids::RequestId;
+use crate::ids::{RequestId, ToolCallId};
 use crate::json::RawJson;
 
 /// A request of the host to an extension. [`InvokeCommand`], [`QueryCompletions`], [`CallTool`] and
@@ -81,13 +81,15 @@ pub struct CallTool {
     pub name: String,
     /// The arguments: an object.
     pub args: RawJson,
+    /// The model's id of the call, for extensions with the capability `tools_2`.
+    pub tool_id: Option<ToolCallId>,
 }
 
 impl HostQuery for CallTool {
     type Answer = ToolResultFrame;
 
     fn into_frame(self, id: RequestId) -> HostFrame {
-        HostFrame::ToolCall(ToolCallFrame { id, name: self.name, args: self.args })
+        HostFrame::ToolCall(ToolCallFrame { id, name: self.name, args: self.args, tool_id: self.tool_id })
     }
 
     fn read_answer(response: QueryResponse) -> Result<ToolResultFrame, AnswerError> {

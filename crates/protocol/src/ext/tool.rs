@@ -7,14 +7,14 @@ use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::content::{ContentBlock, Image};
-use crate::ids::RequestId;
-use crate::json::RawJson;
+use crate::ids::{RequestId, ToolCallId};
+use crate::json::{RawJson, optional_object};
 use crate::read;
 use crate::read::null_is_default;
 use crate::reader::{JsonText, OBJECT};
 
 /// A call of one of the extension's tools by the model. The extension answers with `tool_result`
-/// within 60 s.
+/// within 60 s, or within the tool's own `timeout_ms`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ToolCallFrame {
     /// The id for the response. It is not the model's id of the call.
@@ -26,6 +26,10 @@ pub struct ToolCallFrame {
     #[serde(deserialize_with = "crate::json::object")]
     #[schemars(schema_with = "crate::json::object_schema")]
     pub args: RawJson,
+    /// The model's id of the call, as in the events and hooks about it. Only for extensions with the
+    /// capability `tools_2`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_id: Option<ToolCallId>,
 }
 
 /// The result of a tool call.
@@ -39,6 +43,36 @@ pub struct ToolResultFrame {
     /// True if the call failed.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
+    /// An object for people and programs, at most 1 MiB; the model does not receive it. It is in
+    /// the session and in the event `tool_result`. Clients show `diff` and `exit_code` as those of
+    /// the built-in tools. Needs the capability `tools_2`.
+    #[serde(default, deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "crate::json::object_schema")]
+    pub details: Option<RawJson>,
+    /// True if the run ends after the calls of this message, without another request to the model.
+    /// A waiting message of the user continues the run. Needs the capability `tools_2`.
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "std::ops::Not::not")]
+    pub terminate: bool,
+}
+
+impl ToolResultFrame {
+    /// The fields that need the capability `tools_2`.
+    pub const TOOLS_2_FIELDS: &[&str] = &["details", "terminate"];
+}
+
+/// The progress of a tool call that is not answered yet. The time limit of the call begins again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Progress {
+    /// The `id` of the `tool_call`.
+    pub id: RequestId,
+    /// The output so far, in place of the output that is shown. Clients show only its texts. Absent
+    /// keeps the shown output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<Vec<ResultBlock>>,
+    /// An object for people and programs, at most 1 MiB, in place of earlier ones.
+    #[serde(default, deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "crate::json::object_schema")]
+    pub details: Option<RawJson>,
 }
 
 /// A block of a tool result. Unlike [`ContentBlock`] it also represents kinds that this version

@@ -88,9 +88,9 @@ fn almost_json() -> impl Strategy<Value = String> {
 fn almost_frame() -> impl Strategy<Value = String> {
     let field = prop_oneof![
         "\"(type|event|text|data|mime_type|name|description|message|level|stop|reason|role|cwd)\": ?(\"(text|image|video|tool_call|turn_start|warn|end|a\\\\n\\\\u0041|\u{85})\"|5|null|\\{\\})",
-        "\"(id|tool_id|tool_name|name|event)\":\"(1|x|tool_call|turn_start|\\\\u0007|\u{9b})\"",
-        "\"(args|tool_args|modified_args|schema|limits|protocol_version)\":(\\{\\}|\\{\"a\": 1,\"b\":\\[\"\u{2028}\"\\]\\}|null|1|\\[\\])",
-        "\"(step|block|is_error)\":(true|false|null|1|1\\.0|4294967296|-1)",
+        "\"(id|tool_id|tool_name|name|event|label|snippet)\":\"(1|x|tool_call|turn_start|\\\\u0007|\u{9b})\"",
+        "\"(args|tool_args|modified_args|schema|limits|protocol_version|details|label|terminate)\":(\\{\\}|\\{\"a\": 1,\"b\":\\[\"\u{2028}\"\\]\\}|null|1|\\[\\])",
+        "\"(step|block|is_error|terminate|exclusive|replaces|timeout_ms|tool_id)\":(true|false|null|1|1\\.0|4294967296|-1)",
         "\"(content|events|intercept|guidelines|capabilities|lines)\":(null|\"a\"|\\[\\]|\\[\"a\",\"b\"\\]|\\[\\{\"type\":\"text\",\"text\":\"a\\\\n\"\\}(,\\{\"text\":\"b\" ?,\"type\":\"text\"\\})?\\]|\\[\\{\"event\":\"tool_call\",\"tools\":\\[\"a\"\\]\\}\\])",
     ];
     let first = prop_oneof![

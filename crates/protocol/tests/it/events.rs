@@ -44,6 +44,10 @@ fn call() -> ToolCallId {
     ToolCallId::new("toolu_1")
 }
 
+fn start_of_read(label: Option<String>) -> AgentEvent {
+    AgentEvent::ToolStart { id: call(), name: "read".into(), args: json(r#"{"path":"a"}"#), label }
+}
+
 fn message_events() -> Vec<AgentEvent> {
     let image = Image { mime_type: "image/png".into(), data: "iVBORw0KGgo=".into() };
     let read = ToolCall { id: call(), name: "read".into(), args: json(r#"{"path": "a"}"#) };
@@ -91,9 +95,16 @@ fn tool_events() -> Vec<AgentEvent> {
         AgentEvent::ToolRewriteConflict { id: call(), path: "/path".into(), by: ["a".into(), "b".into()] },
         AgentEvent::ToolBlocked { id: call(), by: "guard".into(), reason: "no".into() },
         AgentEvent::ToolSkipped { id: call(), name: "read".into(), reason: "later".into() },
-        AgentEvent::ToolStart { id: call(), name: "read".into(), args: json(r#"{"path":"a"}"#) },
+        start_of_read(None),
+        start_of_read(Some("Read".into())),
         AgentEvent::ToolEnd { id: call(), name: "read".into(), duration_ms: 12 },
-        AgentEvent::ToolProgress { id: call(), text: "…".into() },
+        AgentEvent::ToolProgress { id: call(), text: "…".into(), replaces: false, details: None },
+        AgentEvent::ToolProgress {
+            id: call(),
+            text: "50 %".into(),
+            replaces: true,
+            details: Some(json(r#"{"done":5}"#)),
+        },
         AgentEvent::ToolResult {
             id: call(),
             name: "read".into(),
@@ -243,8 +254,10 @@ fn events_serialize_as_documented_lines() {
     {"type":"tool_blocked","id":"toolu_1","by":"guard","reason":"no"}
     {"type":"tool_skipped","id":"toolu_1","name":"read","reason":"later"}
     {"type":"tool_start","id":"toolu_1","name":"read","args":{"path":"a"}}
+    {"type":"tool_start","id":"toolu_1","name":"read","args":{"path":"a"},"label":"Read"}
     {"type":"tool_end","id":"toolu_1","name":"read","duration_ms":12}
     {"type":"tool_progress","id":"toolu_1","text":"…"}
+    {"type":"tool_progress","id":"toolu_1","text":"50 %","replaces":true,"details":{"done":5}}
     {"type":"tool_result","id":"toolu_1","name":"read","is_error":false,"content":[{"type":"text","text":"a"},{"type":"image","mime_type":"image/png","bytes":8}],"extension":"files"}
     {"type":"tool_result","id":"toolu_1","name":"read","is_error":false,"content":[],"synthetic_by":"cache"}
     {"type":"session","id":"1f","path":"/s/1f.jsonl"}

@@ -38,7 +38,8 @@ pub(crate) fn host() -> Vec<HostFrame> {
         InvokeCommand { name: "weather".into(), args: String::new() }.into_frame(id("2")),
         QueryCompletions { name: "todo".into(), prefix: "d".into() }.into_frame(id("1")),
         QueryCompletions { name: "todo".into(), prefix: String::new() }.into_frame(id("1")),
-        CallTool { name: "weather".into(), args: json(r#"{"city": "Berlin"}"#) }.into_frame(id("3")),
+        call_weather(None).into_frame(id("3")),
+        call_weather(Some(ToolCallId::new("toolu_1"))).into_frame(id("3")),
         LifecycleEvent::session_start().into(),
         LifecycleEvent::session_start_of("0199".into(), Some("/s/0199.jsonl".into())).into(),
         LifecycleEvent::turn_start(1).into(),
@@ -72,6 +73,7 @@ pub(crate) fn host() -> Vec<HostFrame> {
         InterceptBeforeAgentStart { prompt: "rain?".into(), system_prompt: "You are haft.".into() }
             .into_frame(id("7")),
         before_compact().into_frame(id("9")),
+        Cancel { id: id("3") }.into(),
         host_result().into(),
         ask_result().into(),
         HostResult { content: Vec::new(), details: None, ..refused() }.into(),
@@ -81,6 +83,10 @@ pub(crate) fn host() -> Vec<HostFrame> {
         Ping { id: id("8") }.into(),
         Shutdown {}.into(),
     ]
+}
+
+fn call_weather(tool_id: Option<ToolCallId>) -> CallTool {
+    CallTool { name: "weather".into(), args: json(r#"{"city": "Berlin"}"#), tool_id }
 }
 
 fn host_result() -> HostResult {
@@ -152,6 +158,7 @@ pub(crate) fn extension() -> Vec<ExtensionFrame> {
         RegisterCommand { name: "todo".into(), description: "show the list".into(), completes: false }.into(),
         RegisterCommand { name: "todo".into(), description: String::new(), completes: true }.into(),
         register_tool().into(),
+        register_bash().into(),
         Subscribe { events: vec!["turn_end".into()], intercept: vec!["tool_call".into()] }.into(),
         Subscribe {
             events: vec![Subscription::new("tool_call").tools(["edit"])],
@@ -160,6 +167,9 @@ pub(crate) fn extension() -> Vec<ExtensionFrame> {
         .into(),
         Ready {}.into(),
         tool_result().into(),
+        final_result().into(),
+        progress().into(),
+        Progress { content: None, details: None, ..progress() }.into(),
     ];
     frames.extend(decisions().map(ExtensionFrame::from));
     frames.extend(commands().map(ExtensionFrame::from));
@@ -211,6 +221,19 @@ fn register_tool() -> RegisterTool {
         description: "Current weather.".into(),
         schema: Some(json(r#"{"type": "object"}"#)),
         guidelines: vec!["Ask `weather` first.".into()],
+        ..RegisterTool::default()
+    }
+}
+
+fn register_bash() -> RegisterTool {
+    RegisterTool {
+        name: "bash".into(),
+        label: "Shell".into(),
+        snippet: "Runs a command in a container.".into(),
+        exclusive: true,
+        timeout_ms: Some(0),
+        replaces: true,
+        ..RegisterTool::default()
     }
 }
 
@@ -220,6 +243,23 @@ fn tool_result() -> ToolResultFrame {
         id: id("3"),
         content: vec![ContentBlock::text("fog").into(), ContentBlock::Image(image).into()],
         is_error: true,
+        details: None,
+        terminate: false,
+    }
+}
+
+fn progress() -> Progress {
+    let content = Some(vec![ContentBlock::text("50 %").into()]);
+    Progress { id: id("3"), content, details: Some(json(r#"{"done":5}"#)) }
+}
+
+fn final_result() -> ToolResultFrame {
+    ToolResultFrame {
+        content: vec![ContentBlock::text("fog").into()],
+        is_error: false,
+        details: Some(json(r#"{"degrees":16}"#)),
+        terminate: true,
+        ..tool_result()
     }
 }
 

@@ -26,6 +26,7 @@ fn host_frames_serialize_as_documented_lines() {
     {"type":"command_completions","id":"1","name":"todo","prefix":"d"}
     {"type":"command_completions","id":"1","name":"todo"}
     {"type":"tool_call","id":"3","name":"weather","args":{"city":"Berlin"}}
+    {"type":"tool_call","id":"3","name":"weather","args":{"city":"Berlin"},"tool_id":"toolu_1"}
     {"type":"event","event":"session_start"}
     {"type":"event","event":"session_start","session_id":"0199","session_path":"/s/0199.jsonl"}
     {"type":"event","event":"turn_start","step":1}
@@ -44,6 +45,7 @@ fn host_frames_serialize_as_documented_lines() {
     {"type":"event_intercept","id":"6","event":"assistant_message","text":"one\u2028line"}
     {"type":"event_intercept","id":"7","event":"before_agent_start","prompt":"rain?","system_prompt":"You are haft."}
     {"type":"event_intercept","id":"9","event":"before_compact","reason":"manual","instructions":"mind the tests","tokens_before":7000,"window":8192,"previous_summary":"A bug.","files_read":["a.rs"],"files_modified":["b.rs"],"first_kept":"2","entries":[{"id":"1","text":"[user]\nfix it","may_begin":true},{"id":"2","text":"[result of read]\nx"}]}
+    {"type":"cancel","id":"3"}
     {"type":"host_result","id":"c1","content":[{"type":"text","text":"rain\n"}],"details":{"next_offset":2001}}
     {"type":"host_result","id":"c3","content":[],"value":{"value":"No","why":"answered"}}
     {"type":"host_result","id":"c1","content":[],"is_error":true,"code":"permission_denied","by":"haft","permission":"fs.write"}
@@ -63,10 +65,14 @@ fn extension_frames_serialize_as_documented_lines() {
     {"type":"register_command","name":"todo","description":"show the list"}
     {"type":"register_command","name":"todo","completes":true}
     {"type":"register_tool","name":"weather","description":"Current weather.","schema":{"type":"object"},"guidelines":["Ask `weather` first."]}
+    {"type":"register_tool","name":"bash","label":"Shell","snippet":"Runs a command in a container.","exclusive":true,"timeout_ms":0,"replaces":true}
     {"type":"subscribe","events":["turn_end"],"intercept":["tool_call"]}
     {"type":"subscribe","events":[{"event":"tool_call","tools":["edit"]}],"intercept":[{"event":"tool_call","tools":["bash"],"role":"gate"}]}
     {"type":"ready"}
     {"type":"tool_result","id":"3","content":[{"type":"text","text":"fog"},{"type":"image","mime_type":"image/png","data":"iVBORw0KGgo="}],"is_error":true}
+    {"type":"tool_result","id":"3","content":[{"type":"text","text":"fog"}],"details":{"degrees":16},"terminate":true}
+    {"type":"progress","id":"3","content":[{"type":"text","text":"50 %"}],"details":{"done":5}}
+    {"type":"progress","id":"3"}
     {"type":"event_intercept_response","id":"4"}
     {"type":"event_intercept_response","id":"4","modified_args":{"command":"ls -1"}}
     {"type":"event_intercept_response","id":"4","block":true,"reason":"no"}

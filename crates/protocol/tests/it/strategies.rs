@@ -78,7 +78,9 @@ pub(crate) fn host_frame() -> impl Strategy<Value = HostFrame> {
         hello_ack(),
         (id(), name(), text()).prop_map(|(id, name, args)| CommandInvoked { id, name, args }.into()),
         (id(), name(), text()).prop_map(|(id, name, prefix)| CommandCompletions { id, name, prefix }.into()),
-        (id(), name(), object()).prop_map(|(id, name, args)| ToolCallFrame { id, name, args }.into()),
+        (id(), name(), object(), option::of(name())).prop_map(|(id, name, args, tool_id)| {
+            ToolCallFrame { id, name, args, tool_id: tool_id.map(ToolCallId::new) }.into()
+        }),
         event(),
         (id(), intercept()).prop_map(|(id, intercept)| EventIntercept { id, intercept }.into()),
         (panel_id(), text(), option::of(text())).prop_map(|(panel_id, key, text)| PanelKey {
@@ -95,6 +97,7 @@ pub(crate) fn host_frame() -> impl Strategy<Value = HostFrame> {
         .into()),
         panel_id().prop_map(|panel_id| PanelClose { panel_id }.into()),
         id().prop_map(|id| Ping { id }.into()),
+        id().prop_map(|id| Cancel { id }.into()),
         (text(), text(), text(), text()).prop_map(|(what, name, permission, reason)| {
             RegisterRejected { what, name, permission, reason }.into()
         }),
@@ -236,15 +239,13 @@ pub(crate) fn extension_frame() -> impl Strategy<Value = ExtensionFrame> {
         (name(), text(), any::<bool>()).prop_map(|(name, description, completes)| {
             RegisterCommand { name, description, completes }.into()
         }),
-        (name(), text(), option::of(object()), texts()).prop_map(
-            |(name, description, schema, guidelines)| {
-                RegisterTool { name, description, schema, guidelines }.into()
-            }
-        ),
+        register_tool(),
         (subscriptions(), subscriptions())
             .prop_map(|(events, intercept)| Subscribe { events, intercept }.into()),
         Just(Ready {}.into()),
         tool_result(),
+        (id(), option::of(vec(block(), 0..3)), option::of(object()))
+            .prop_map(|(id, content, details)| { Progress { id, content, details }.into() }),
         (id(), name(), object(), option::of(id())).prop_map(|(id, call, args, under)| HostCall {
             id,
             call,
@@ -279,9 +280,33 @@ fn block() -> impl Strategy<Value = ResultBlock> {
     ]
 }
 
+fn register_tool() -> impl Strategy<Value = ExtensionFrame> {
+    let texts = (text(), texts(), text(), text());
+    let ways = (any::<bool>(), option::of(any::<u64>()), any::<bool>());
+    (name(), option::of(object()), texts, ways).prop_map(|(name, schema, texts, ways)| {
+        let (description, guidelines, label, snippet) = texts;
+        let (exclusive, timeout_ms, replaces) = ways;
+        RegisterTool {
+            name,
+            description,
+            schema,
+            guidelines,
+            label,
+            snippet,
+            exclusive,
+            timeout_ms,
+            replaces,
+        }
+        .into()
+    })
+}
+
 fn tool_result() -> impl Strategy<Value = ExtensionFrame> {
-    (id(), vec(block(), 0..4), any::<bool>())
-        .prop_map(|(id, content, is_error)| ToolResultFrame { id, content, is_error }.into())
+    (id(), vec(block(), 0..4), any::<bool>(), option::of(object()), any::<bool>()).prop_map(
+        |(id, content, is_error, details, terminate)| {
+            ToolResultFrame { id, content, is_error, details, terminate }.into()
+        },
+    )
 }
 
 fn intercept_response() -> impl Strategy<Value = ExtensionFrame> {

@@ -111,6 +111,8 @@ pub(super) fn tool() -> Arc<ToolSpec> {
         description: "Reads a file.".into(),
         schema: RawJson::parse(r#"{"type":"object","properties":{"path":{"type":"string"}}}"#).unwrap(),
         guidelines: Vec::new(),
+        label: None,
+        snippet: None,
         owner: ToolOwner::BuiltIn,
         concurrency: ToolConcurrency::Parallel,
     })

@@ -95,6 +95,8 @@ pub(crate) fn request(messages: Vec<Message>) -> ModelRequest {
         description: "Tells the weather.".into(),
         schema: RawJson::parse(schema).unwrap(),
         guidelines: Vec::new(),
+        label: None,
+        snippet: None,
         owner: ToolOwner::BuiltIn,
         concurrency: ToolConcurrency::Parallel,
     };

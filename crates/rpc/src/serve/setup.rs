@@ -91,6 +91,7 @@ fn tool_info(tool: &ToolSpec, active: bool) -> ToolInfo {
         schema: tool.schema.clone(),
         active,
         extension: tool.owner.extension().map(ExtensionName::new),
+        label: tool.label.clone(),
     }
 }
 

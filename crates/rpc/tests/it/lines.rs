@@ -54,6 +54,7 @@ fn measures() -> Vec<AgentEvent> {
             id: id(),
             name: "read".into(),
             args: RawJson::parse(r#"{"path":"a"}"#).unwrap(),
+            label: None,
         },
         AgentEvent::ToolEnd { id: id(), name: "read".into(), duration_ms: 12 },
         AgentEvent::SteeringInjected { count: 1, bytes: 9 },
@@ -98,7 +99,7 @@ fn events() -> Vec<AgentEvent> {
         },
         AgentEvent::ToolRewriteConflict { id: id(), path: "/p".into(), by: ["a".into(), "b".into()] },
         AgentEvent::ToolBlocked { id: id(), by: "guard".into(), reason: "no".into() },
-        AgentEvent::ToolProgress { id: id(), text: "10 %".into() },
+        AgentEvent::ToolProgress { id: id(), text: "10 %".into(), replaces: false, details: None },
         AgentEvent::ToolResult {
             id: id(),
             name: "read".into(),

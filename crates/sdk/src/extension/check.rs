@@ -38,6 +38,12 @@ pub(crate) fn check_tool(tool: &RegisterTool) -> Option<String> {
     if tool.guidelines.iter().map(String::len).sum::<usize>() > MAX_TOOL_DESCRIPTION {
         return Some(format!("guidelines of tool {name:?} are longer than {MAX_TOOL_DESCRIPTION} bytes"));
     }
+    if tool.snippet.len() > MAX_TOOL_DESCRIPTION {
+        return Some(format!("snippet of tool {name:?} is longer than {MAX_TOOL_DESCRIPTION} bytes"));
+    }
+    if tool.label.chars().count() > MAX_NAME || tool.label.contains(char::is_control) {
+        return Some(format!("label of tool {name:?} must be one line of at most {MAX_NAME} characters"));
+    }
     let schema = tool.schema.as_ref()?;
     if schema.as_str().len() > MAX_TOOL_SCHEMA {
         return Some(format!("schema of tool {name:?} is longer than {MAX_TOOL_SCHEMA} bytes"));

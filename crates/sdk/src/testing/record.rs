@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use haft_protocol::codec::{self, DecodedFrame};
 use haft_protocol::event::NoteLevel;
 use haft_protocol::ext::{
-    CommandAction, ExtensionFrame, HostCall, Panel, PanelRender, QueryResponse, RegisterCommand, RegisterTool,
+    CommandAction, ExtensionFrame, HostCall, Panel, PanelRender, QueryResponse, RegisterCommand,
+    RegisterTool, ResultBlock,
 };
 use haft_protocol::ids::RequestId;
 use haft_protocol::limits::MAX_RESULT_LINE;
@@ -53,6 +54,18 @@ impl ExtensionRecord {
 
     pub(super) fn find_response(&self, id: &RequestId) -> Option<QueryResponse> {
         self.frames.iter().filter_map(response_of).find(|response| response.id() == id)
+    }
+
+    /// True if this tool call has shown this text as its progress.
+    pub(super) fn has_progress(&self, id: &RequestId, text: &str) -> bool {
+        let content = Some(vec![ResultBlock::Text { text: text.to_owned() }]);
+        self.frames.iter().any(|frame| {
+            if let ExtensionFrame::Progress(progress) = frame {
+                progress.id == *id && progress.content == content
+            } else {
+                false
+            }
+        })
     }
 
     pub(super) fn commands(&self) -> Vec<RegisterCommand> {

@@ -19,4 +19,5 @@ mod roles;
 mod serve;
 mod services;
 mod subprocess;
+mod tools;
 mod ui;

@@ -56,14 +56,14 @@ fn everything() -> Extension {
 async fn extension_registers_everything_before_ready() {
     let harness = Harness::start(everything()).await;
     insta::assert_snapshot!(harness.transcript(), @r#"
-    ← {"type":"hello","name":"all","version":"1.2.3","capabilities":["commands","tools","events","panels","panel_resize","before_agent_start","ping","event_gap","host_services"]}
+    ← {"type":"hello","name":"all","version":"1.2.3","capabilities":["commands","tools","events","panels","panel_resize","before_agent_start","ping","event_gap","host_services","tools_2","progress","cancel"]}
     ← {"type":"register_command","name":"hello","description":"say hi"}
     ← {"type":"register_command","name":"board","description":"open the board"}
     ← {"type":"register_tool","name":"now","description":"The time.","schema":{"type":"object","properties":{}},"guidelines":["Ask `now` for the time."]}
     ← {"type":"register_tool","name":"echo","description":"Its arguments.","schema":{"type":"object"}}
     ← {"type":"subscribe","events":["session_start","turn_end"],"intercept":["tool_call","turn_start","assistant_message","before_agent_start"]}
     ← {"type":"ready"}
-    → {"type":"hello_ack","protocol_version":1,"zot_version":"0.0.0","haft_version":"0.0.0","provider":"scripted","model":"scripted","cwd":"/work","data_dir":"[data_dir]","capabilities":["before_agent_start","panel_resize","intercept_roles","host_services","asks","status","command_completions"]}
+    → {"type":"hello_ack","protocol_version":1,"zot_version":"0.0.0","haft_version":"0.0.0","provider":"scripted","model":"scripted","cwd":"/work","data_dir":"[data_dir]","capabilities":["before_agent_start","panel_resize","intercept_roles","host_services","asks","status","command_completions","tools_2","cancel","progress"]}
     "#);
 }
 
@@ -93,9 +93,9 @@ async fn handlers_answer_queries() {
     insta::assert_snapshot!(&harness.shutdown().await[opening + 1..], @r#"
     → {"type":"command_invoked","id":"1","name":"hello","args":"Ada"}
     ← {"type":"command_response","id":"1","action":"prompt","prompt":"Greet Ada."}
-    → {"type":"tool_call","id":"2","name":"now","args":{}}
+    → {"type":"tool_call","id":"2","name":"now","args":{},"tool_id":"call-1"}
     ← {"type":"tool_result","id":"2","content":[{"type":"text","text":"noon"},{"type":"text","text":"sharp"}]}
-    → {"type":"tool_call","id":"3","name":"echo","args":{"b":1,"a":2}}
+    → {"type":"tool_call","id":"3","name":"echo","args":{"b":1,"a":2},"tool_id":"call-1"}
     ← {"type":"tool_result","id":"3","content":[{"type":"text","text":"{\"b\":1,\"a\":2}"}]}
     → {"type":"event_intercept","id":"4","event":"tool_call","tool_id":"call-1","tool_name":"bash","tool_args":{}}
     ← {"type":"event_intercept_response","id":"4","block":true,"reason":"no shell today"}
@@ -145,7 +145,7 @@ async fn empty_extension_sends_hello_and_ready() {
     insta::assert_snapshot!(harness.hang_up().await, @r#"
     ← {"type":"hello","name":"quiet","version":"0.1.0","capabilities":["ping","host_services"]}
     ← {"type":"ready"}
-    → {"type":"hello_ack","protocol_version":1,"zot_version":"0.0.0","haft_version":"0.0.0","provider":"scripted","model":"scripted","cwd":"/work","data_dir":"[data_dir]","capabilities":["before_agent_start","panel_resize","intercept_roles","host_services","asks","status","command_completions"]}
+    → {"type":"hello_ack","protocol_version":1,"zot_version":"0.0.0","haft_version":"0.0.0","provider":"scripted","model":"scripted","cwd":"/work","data_dir":"[data_dir]","capabilities":["before_agent_start","panel_resize","intercept_roles","host_services","asks","status","command_completions","tools_2","cancel","progress"]}
     "#);
 }
 

@@ -150,10 +150,10 @@ async fn reports_progress_while_the_command_runs() {
     let ground = Ground::new();
     let (pieces, seen) = mpsc::channel();
     let go = ground.path("go");
-    let context = ToolContext::new(CancellationToken::new(), move |piece: String| {
+    let context = ToolContext::new(CancellationToken::new(), move |progress| {
         // The command waits for this file, so it ends only if the first piece came before its end.
         std::fs::write(&go, "").unwrap();
-        pieces.send(piece).unwrap();
+        pieces.send(progress.text).unwrap();
     });
     // sleep: looks for the file again
     let command = "echo begin; while [ ! -e go ]; do sleep 0.01; done; echo end";

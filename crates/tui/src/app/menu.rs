@@ -182,7 +182,7 @@ fn session_row(info: &SessionInfo, shown: Option<&str>) -> PickerRow {
 pub(super) fn tool_row(tool: &ToolInfo) -> PickerRow {
     PickerRow {
         key: tool.name.clone(),
-        text: tool.name.clone(),
+        text: tool.label.clone().unwrap_or_else(|| tool.name.clone()),
         detail: tool.description.lines().next().unwrap_or_default().to_owned(),
         current: tool.active,
         group: tool.extension.as_ref().map_or_else(|| "haft".to_owned(), ToString::to_string),

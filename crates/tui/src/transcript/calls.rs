@@ -7,7 +7,7 @@ use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent as E;
 use haft_protocol::ids::ToolCallId;
 
-use super::call::{ArgumentSummary, CallItem, CallOrigin, CallPhase};
+use super::call::{ArgumentSummary, CallItem, CallOrigin, CallOutput, CallPhase};
 use super::document::{ItemMoves, TranscriptDocument};
 use super::item::{ItemKind, TranscriptItem};
 use crate::clean::CleanLine;
@@ -81,18 +81,23 @@ impl OpenCalls {
     }
 
     pub(super) fn apply_tool_event(&mut self, doc: &mut TranscriptDocument, event: &E, now: Instant) {
-        if let E::ToolStart { id, name, args } = event {
+        if let E::ToolStart { id, name, args, label } = event {
             if self.call(doc, id).is_some_and(|call| call.is_over()) {
                 self.add(doc, id, name, ArgumentSummary::default(), CallPhase::Waiting);
             }
             if let Some(call) = self.call_or_new(doc, id, name) {
                 call.start(name, args, now);
+                call.name = label.as_deref().map_or_else(|| call.name.clone(), CleanLine::new);
             }
         }
-        if let E::ToolProgress { id, text } = event
+        if let E::ToolProgress { id, text, replaces, .. } = event
             && let Some(call) = self.call(doc, id).filter(|call| call.phase == CallPhase::Running)
         {
-            call.output.push(text);
+            if *replaces {
+                call.output = CallOutput::from_text(text);
+            } else {
+                call.output.push(text);
+            }
         }
         if let E::ToolEnd { id, duration_ms, .. } = event
             && let Some(call) = self.call(doc, id)

@@ -144,11 +144,11 @@ pub(crate) fn call(name: &str, args: &str) -> E {
 }
 
 pub(crate) fn start(name: &str, args: &str) -> E {
-    E::ToolStart { id: id("1"), name: name.into(), args: json(args) }
+    E::ToolStart { id: id("1"), name: name.into(), args: json(args), label: None }
 }
 
 pub(crate) fn progress(text: &str) -> E {
-    E::ToolProgress { id: id("1"), text: text.into() }
+    E::ToolProgress { id: id("1"), text: text.into(), replaces: false, details: None }
 }
 
 pub(crate) fn ended(name: &str, duration_ms: u64) -> E {

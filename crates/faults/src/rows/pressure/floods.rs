@@ -1,10 +1,15 @@
-//! B-04 to B-06, B-13 and B-17 to B-19: floods of frames, logs, registrations and work.
+//! B-04 to B-06, B-13, B-17 to B-19 and B-22: floods of frames, logs, registrations, progress and work.
 
 use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use haft_core::tool::ToolContext;
 use haft_protocol::limits::{MAX_TOOLS, NOTE_BURST, NOTES_PER_SECOND, PANELS_PER_SECOND};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
 use crate::canary::p50;
 use crate::misbehavior::{Misbehavior, misbehaving_spec};
@@ -28,6 +33,9 @@ const HELD: Duration = Duration::from_secs(3);
 /// The memory in bytes that a flood may add between the start of throttling and its end: far less than an extension
 /// writes in this time.
 const KEPT: u64 = 1 << 20;
+
+/// The number of states of progress of one call that are shown per second.
+const PROGRESS_PER_SECOND: u64 = 20;
 
 /// The size of a log and its predecessor.
 const LOGS: u64 = 2 * 1024 * 1024 + 64 * 1024;
@@ -126,6 +134,18 @@ pub(crate) const ROWS: &[FaultRow] = &[
         ],
         undefend: Some(no_rate),
     },
+    FaultRow {
+        id: "B-22",
+        title: "floods a tool call with progress",
+        cases: &[FaultCase {
+            evil: Misbehavior::Fault("flood-progress"),
+            expect: &[(EVIL, "rate_limited"), (EVIL, "rate_limited")],
+            setup: |setup| setup.config.timeouts.overrun = SHORT,
+            play: |world| Box::pin(shows_some_progress(world)),
+            ..CASE
+        }],
+        undefend: Some(no_rate),
+    },
 ];
 
 fn no_rate(setup: &mut WorldSetup) {
@@ -135,7 +155,7 @@ fn no_rate(setup: &mut WorldSetup) {
 }
 
 /// Checks that the canary is answered during a flood, and that no memory of the flood is kept.
-async fn survives_flood(world: &mut World) -> Result<()> {
+async fn survives_flood(world: &World) -> Result<()> {
     world.wait_for_fault("rate_limited").await?;
     let (growth, before) = (HeapGrowth::after_first_round(), world.canary.count());
     world.wait_for_expected().await?;
@@ -205,6 +225,23 @@ async fn shows_some_notes(world: &mut World) -> Result<()> {
     let seconds = (world.started_in + start.elapsed()).as_secs() + 1;
     let most = u64::from(NOTE_BURST) + u64::from(NOTES_PER_SECOND) * seconds;
     ensure!((1..=most).contains(&(shown as u64)), "{shown} notes were shown, but only {most} are allowed");
+    Ok(())
+}
+
+/// Checks that a call shows a limited number of states, and fails when its extension is ended for the flood.
+async fn shows_some_progress(world: &World) -> Result<()> {
+    let (start, shown) = (Instant::now(), Arc::new(AtomicU64::new(0)));
+    let counter = Arc::clone(&shown);
+    let context =
+        ToolContext::new(CancellationToken::new(), move |_| _ = counter.fetch_add(1, Ordering::Relaxed));
+    let (called, survived) =
+        tokio::join!(world.call_tool_with(context, "evil_tool", json!({})), survives_flood(world));
+    survived?;
+    let called = called?;
+    ensure!(called.is_error, "the flooding call returned {:?}", called.text);
+    let (shown, most) =
+        (shown.load(Ordering::Relaxed), PROGRESS_PER_SECOND * (start.elapsed().as_secs() + 1));
+    ensure!((1..=most).contains(&shown), "{shown} states were shown, but only {most} are allowed");
     Ok(())
 }
 

@@ -38,7 +38,8 @@ pub(super) async fn read_result(
     let (name, context) = (hook.entry.name(), &hook.context);
     let limits = bounds::result_limits(*context.shared.limits, own);
     let content = result_blocks(result, own);
-    let blocks = Blocks { id: RequestId::new(""), content, is_error: result.is_error };
+    let is_error = result.is_error;
+    let blocks = Blocks { id: RequestId::new(""), content, is_error, details: None, terminate: false };
     let (read, kept) =
         match SanitizedToolResult::read_off_thread(name, tool, blocks, limits, &context.results).await {
             Ok(read) => read,
@@ -55,7 +56,8 @@ pub(super) async fn read_result(
         by: name.clone(),
         text: bounds::shorten_for_user(&result.for_user, limits, own),
     });
-    ToolOutput { handled, display, ..read.into_output(kept.as_deref()) }
+    let terminate = own.is_some_and(|own| own.terminate);
+    ToolOutput { handled, terminate, display, ..read.into_output(kept.as_deref()) }
 }
 
 fn result_blocks(result: &HookToolResult, own: Option<&ToolOutput>) -> Vec<ResultBlock> {

@@ -106,7 +106,7 @@ impl TurnEventMapper {
                 let call = TrackedCall { tool: name.clone(), args: args.clone(), stage: CallStage::Called };
                 self.calls.insert(id.clone(), call);
             }
-            AgentEvent::ToolStart { id, name, args } => return self.start_call(id, name, args, at),
+            AgentEvent::ToolStart { id, name, args, .. } => return self.start_call(id, name, args, at),
             AgentEvent::ToolEnd { id, .. } => self.end_call(id, at),
             AgentEvent::ToolRewritten { id, tool, args, .. } => self.apply_rewrite(id, tool.as_ref(), args),
             AgentEvent::ToolBlocked { id, reason, .. } | AgentEvent::ToolSkipped { id, reason, .. } => {

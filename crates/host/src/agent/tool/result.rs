@@ -7,10 +7,13 @@ use haft_core::image;
 use haft_core::sanitize::strip_hidden_chars;
 use haft_core::tool::ToolOutput;
 use haft_core::truncate;
+use haft_protocol::RawJson;
 use haft_protocol::content::{ContentBlock, Image};
 use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ext::{Limits, ResultBlock, ToolResultFrame};
 use haft_protocol::ids::ExtensionName;
+
+use crate::session::overlong_details;
 
 /// The parts of a result that have been read. The limits apply to the sum of all texts.
 #[derive(Debug, Default)]
@@ -18,6 +21,8 @@ pub(crate) struct SanitizedToolResult {
     limits: Limits,
     content: Vec<ContentBlock>,
     is_error: bool,
+    details: Option<RawJson>,
+    terminate: bool,
     bytes: usize,
     lines: usize,
     /// All texts, including the truncated ones.
@@ -26,6 +31,8 @@ pub(crate) struct SanitizedToolResult {
     omitted: usize,
     images: usize,
     pub(crate) rejected: Option<String>,
+    /// The reason why the details were dropped.
+    pub(crate) dropped_details: Option<String>,
     /// The number of removed invisible characters.
     pub(crate) hidden: usize,
 }
@@ -37,7 +44,9 @@ impl SanitizedToolResult {
         result: ToolResultFrame,
         limits: Limits,
     ) -> Self {
-        let mut read = Self { limits, is_error: result.is_error, ..Self::default() };
+        let ToolResultFrame { is_error, terminate, details, .. } = result;
+        let mut read = Self { limits, is_error, terminate, ..Self::default() };
+        read.set_details(details);
         for block in result.content {
             match block {
                 ResultBlock::Text { text } => read.add_text(text),
@@ -77,7 +86,21 @@ impl SanitizedToolResult {
         }
         let is_error = self.is_error || self.rejected.is_some();
         let content = self.content;
-        ToolOutput { content, is_error, details: None, failure: None, handled: false, display: None }
+        ToolOutput {
+            content,
+            is_error,
+            details: self.details,
+            failure: None,
+            handled: false,
+            terminate: self.terminate,
+            display: None,
+        }
+    }
+
+    /// Keeps the details if they are not too long. Without them the result is still usable.
+    fn set_details(&mut self, details: Option<RawJson>) {
+        self.dropped_details = overlong_details(details.as_ref(), self.limits.max_line);
+        self.details = details.filter(|_| self.dropped_details.is_none());
     }
 
     fn add_text(&mut self, text: String) {

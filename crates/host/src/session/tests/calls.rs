@@ -74,20 +74,20 @@ fn call_ends_with_last_query_that_it_may_serve() {
     let mut fixture = SessionFixture::ready();
     let (tool, guard) = (fixture.tool("tool"), fixture.guard("guard"));
     call(&mut fixture, "both", "exec");
-    fixture.session.cancel(&tool);
+    fixture.session.cancel(&tool, fixture.now);
     fixture.settle();
     assert!(!fixture.transcript.contains("cancel"), "{}", fixture.transcript);
-    fixture.session.cancel(&guard);
+    fixture.session.cancel(&guard, fixture.now);
     fixture.settle();
     call(&mut fixture, "own", "exec");
     let tool = fixture.tool("tool");
     call(&mut fixture, "one", "exec");
-    fixture.session.cancel(&tool);
+    fixture.session.cancel(&tool, fixture.now);
     fixture.settle();
     let tool = fixture.tool("tool");
     call(&mut fixture, "answered", "exec");
     fixture.line(&format!(r#"{{"type":"tool_result","id":"{tool}","content":[]}}"#));
-    fixture.session.cancel(&tool);
+    fixture.session.cancel(&tool, fixture.now);
     fixture.settle();
     let cancelled: Vec<&str> = fixture
         .transcript
@@ -233,7 +233,7 @@ fn question_stops_only_the_time_of_its_own_request() {
     assert!(!fixture.transcript.contains("* cancel"), "{}", fixture.transcript);
     confirm(&mut fixture, "late", &format!(r#","under":"{other}""#));
     assert!(fixture.transcript.contains(r#""code":"cancelled""#), "{}", fixture.transcript);
-    fixture.session.cancel(&guard);
+    fixture.session.cancel(&guard, fixture.now);
     fixture.settle();
     assert!(fixture.transcript.contains("* cancel a"), "{}", fixture.transcript);
 }

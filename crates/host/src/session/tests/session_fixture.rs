@@ -8,14 +8,16 @@ use bytes::Bytes;
 use haft_packages::Permissions;
 use haft_protocol::RawJson;
 use haft_protocol::codec::PlainSpan;
-use haft_protocol::ext::{CallTool, HelloAck, HostQuery, InterceptToolCall, Limits};
+use haft_protocol::ext::{CallTool, HelloAck, HostQuery, InterceptToolCall, Limits, Progress};
 use haft_protocol::hook::{ApproveTool, HookHello, HookMode};
 use haft_protocol::ids::{ExtensionName, RequestId, ToolCallId};
 
 use crate::session::dialect::{OutboundMessage, QueryAnswer, SessionDialect};
 use crate::session::hello_ack::{HelloAckFields, PreparedHelloAck};
 use crate::session::ids::RequestIdGenerator;
-use crate::session::{ExtensionSession, HostCallTask, OutgoingQuestion, SessionConfig, SessionOutput};
+use crate::session::{
+    ExtensionSession, HostCallTask, OutgoingQuestion, ProgressSender, SessionConfig, SessionOutput,
+};
 use crate::timeouts::Timeouts;
 
 pub(super) struct SessionFixture {
@@ -204,6 +206,7 @@ impl SessionFixture {
             after,
             clock: None,
             ticket,
+            progress: Some(ProgressSender::new(None)),
         };
         self.session.send(question);
         self.settle();
@@ -219,7 +222,11 @@ impl SessionFixture {
     }
 
     pub(super) fn tool(&mut self, ticket: &'static str) -> RequestId {
-        self.ask(ticket, CallTool { name: "weather".into(), args: RawJson::empty_object() }, 60)
+        self.ask(
+            ticket,
+            CallTool { name: "weather".into(), args: RawJson::empty_object(), tool_id: None },
+            60,
+        )
     }
 
     pub(super) fn settle(&mut self) {
@@ -236,6 +243,9 @@ impl SessionFixture {
                     self.note("=", &format!("{ticket}: {result}"));
                 }
                 SessionOutput::Answer(ticket, Err(error)) => self.note("=", &format!("{ticket}: {error}")),
+                SessionOutput::Progress(_, Progress { id, content, details }) => {
+                    self.note("%", &format!("{id}: {content:?} {details:?}"));
+                }
                 SessionOutput::Fault(code, message) => self.note("!", &format!("{code}: {message}")),
                 SessionOutput::Log(text) => self.note("·", &format!("log: {text}")),
                 SessionOutput::Ui(ui) => self.note("·", &format!("{ui:?}")),

@@ -188,6 +188,7 @@ fn keeps_tool_texts_with_the_code_that_registered_them() {
         description: text.to_owned(),
         schema: serde_json::json!({"type": "object", "title": text}).into(),
         guidelines: vec!["Be brief.".to_owned()],
+        snippet: String::new(),
     };
     let pins = LockFileToolPins::new(approved.clone(), |write| write());
     assert_eq!(pins.pinned_tools(&ExtensionName::new("b")), None);

@@ -19,6 +19,7 @@ pub(super) fn excess_permissions(
     Permissions {
         tools: ToolPermissions {
             register: not_granted(&asked.tools.register, &granted.tools.register),
+            replace: not_granted(&asked.tools.replace, &granted.tools.replace),
             effects: not_granted(&asked.tools.effects, &granted.tools.effects),
         },
         events: not_granted(&asked.events, &granted.events),

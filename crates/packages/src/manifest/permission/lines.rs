@@ -33,6 +33,10 @@ pub(super) fn lines(part: &Permissions, whole: &Permissions) -> Vec<PermissionLi
             false,
         );
     }
+    if !tools.replace.is_empty() {
+        let names = label_names("the built-in tool", &tools.replace);
+        add("tools.replace", format!("replaces {names}: calls of the model go to the extension"), true);
+    }
     if !tools.effects.is_empty() {
         add("tools.effects", format!("declares that its tools {}", describe_effects(&tools.effects)), false);
     }

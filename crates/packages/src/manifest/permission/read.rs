@@ -65,9 +65,10 @@ impl Permissions {
 
 fn read_tools(fields: &ObjectFields<'_>) -> Result<ToolPermissions, ManifestError> {
     let Some(fields) = fields.object("tools")? else { return Ok(ToolPermissions::default()) };
-    fields.reject_unknown_keys(&["register", "effects"])?;
+    fields.reject_unknown_keys(&["register", "replace", "effects"])?;
     Ok(ToolPermissions {
         register: tool_names(&fields, "register")?.into_iter().collect(),
+        replace: tool_names(&fields, "replace")?.into_iter().collect(),
         effects: read_keywords(&fields, "effects", ToolEffect::ALL, ToolEffect::name)?.into_iter().collect(),
     })
 }

@@ -26,7 +26,7 @@ fn check_mistake(json: &str, expect: &[&str]) {
 
 /// A request for every permission.
 const EVERYTHING: &str = r#"{
-    "tools": {"register": ["weather"], "effects": ["net"]},
+    "tools": {"register": ["weather"], "replace": ["bash"], "effects": ["net"]},
     "events": ["turn_start", "tool_call"],
     "intercept": [{"event": "tool_call", "role": "gate", "tools": ["bash"], "timeout_ms": 5000,
                    "on_timeout": "block", "on_error": "block"}],
@@ -46,7 +46,7 @@ fn reads_and_writes_manifest_form() {
     assert_eq!(all.timeout_for(InterceptKind::TurnStart), None);
     let text = serde_json::to_string(&all).unwrap();
     assert_eq!(serde_json::from_str::<Permissions>(&text).unwrap(), all);
-    insta::assert_snapshot!(text, @r#"{"tools":{"register":["weather"],"effects":["net"]},"events":["tool_call","turn_start"],"intercept":[{"event":"tool_call","role":"gate","tools":["bash"],"timeout_ms":5000}],"host":["fs.read","fs.write","exec"],"fs":{"read":["$WORKSPACE"],"write":["$DATA"]},"net":"all","env":["WEATHER_TOKEN"],"exec":"own"}"#);
+    insta::assert_snapshot!(text, @r#"{"tools":{"register":["weather"],"replace":["bash"],"effects":["net"]},"events":["tool_call","turn_start"],"intercept":[{"event":"tool_call","role":"gate","tools":["bash"],"timeout_ms":5000}],"host":["fs.read","fs.write","exec"],"fs":{"read":["$WORKSPACE"],"write":["$DATA"]},"net":"all","env":["WEATHER_TOKEN"],"exec":"own"}"#);
 }
 
 #[test]
@@ -171,6 +171,11 @@ fn excess_is_only_beyond_grant() {
         ],
     );
     check_excess(
+        r#"{"tools":{"replace":["bash","read"]}}"#,
+        r#"{"tools":{"register":["bash"],"replace":["read"]}}"#,
+        &["replaces the built-in tool bash: calls of the model go to the extension"],
+    );
+    check_excess(
         r#"{"net":"all"}"#,
         r#"{"net":"loopback"}"#,
         &["connects to any host on the network, including this machine"],
@@ -237,6 +242,7 @@ fn shown(json: &str) -> String {
 #[test]
 fn describes_permissions_dangerous_ones_first() {
     insta::assert_snapshot!(shown(EVERYTHING), @r"
+    ! tools.replace: replaces the built-in tool bash: calls of the model go to the extension
     ! host: asks haft to run commands, subject to the gates
     ! net: connects to any host on the network, including this machine
     - tools.register: offers the tool weather to the model

@@ -74,6 +74,9 @@ pub struct ToolInfo {
     /// The extension that owns the tool; absent for haft's own tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extension: Option<ExtensionName>,
+    /// The name of the tool for people; absent if the tool has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
 }
 
 /// The tools for requests from the next step on.

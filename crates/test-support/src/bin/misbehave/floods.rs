@@ -17,12 +17,23 @@ pub(crate) const FAULTS: &[FaultSpec] = &[
     FaultSpec { name: "many-tools", at: FaultMoment::Registered, act: many_tools },
     FaultSpec { name: "churn", at: FaultMoment::Acknowledged, act: churn },
     FaultSpec { name: "spam-notes", at: FaultMoment::Acknowledged, act: spam_notes },
+    FaultSpec { name: "flood-progress", at: FaultMoment::Tool, act: flood_progress },
     FaultSpec { name: "spam-panel", at: FaultMoment::Command, act: spam_panel },
 ];
 
 fn flood(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     loop {
         peer.send_frame(&json!({"type": "notify", "level": "info", "message": "flood"}));
+    }
+}
+
+/// Shows progress of a call without end, each time with another text.
+fn flood_progress(peer: &mut ExtensionPeer, call: &Value) -> AfterFault {
+    let mut number = 0_u64;
+    loop {
+        number += 1;
+        let content = [json!({"type": "text", "text": format!("step {number}")})];
+        peer.send_frame(&json!({"type": "progress", "id": call["id"], "content": content}));
     }
 }
 

@@ -22,7 +22,10 @@ const EVENTS: &[&str] = &["session_start", "turn_start", "tool_call", "assistant
 
 pub(crate) fn hello(peer: &mut ExtensionPeer) {
     let name = peer.name.clone();
-    peer.send_frame(&json!({"type": "hello", "name": name, "version": "1.0.0", "capabilities": ["ping"]}));
+    let capabilities = ["ping", "tools_2", "progress"];
+    peer.send_frame(
+        &json!({"type": "hello", "name": name, "version": "1.0.0", "capabilities": capabilities}),
+    );
 }
 
 pub(crate) fn send_registrations(peer: &mut ExtensionPeer) {

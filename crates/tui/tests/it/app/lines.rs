@@ -86,7 +86,7 @@ impl LineTerminal {
 
     fn start(&mut self, id: &str, name: &str, args: &str) {
         let (id, name, args) = (ToolCallId::new(id), name.to_owned(), RawJson::parse(args).unwrap());
-        self.event(AgentEvent::ToolStart { id, name, args });
+        self.event(AgentEvent::ToolStart { id, name, args, label: None });
     }
 
     fn end(&mut self, id: &str, name: &str, is_error: bool, text: &str) {
@@ -156,7 +156,12 @@ fn conversation_prints_as_lines() {
     terminal.text("}\n```\n");
     terminal.call("t1", "bash", r#"{"command":"cargo test"}"#);
     terminal.start("t1", "bash", r#"{"command":"cargo test"}"#);
-    terminal.event(AgentEvent::ToolProgress { id: ToolCallId::new("t1"), text: "running\n".to_owned() });
+    terminal.event(AgentEvent::ToolProgress {
+        id: ToolCallId::new("t1"),
+        text: "running\n".to_owned(),
+        replaces: false,
+        details: None,
+    });
     terminal.type_line("not so fast");
     terminal.fake.take_log();
     terminal.type_line(">> and then the parser");

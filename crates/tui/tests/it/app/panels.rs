@@ -98,6 +98,7 @@ fn tool_call_lets_extension_reopen_its_panel() {
             id: ToolCallId::new("c1"),
             name: tool.to_owned(),
             args: RawJson::empty_object(),
+            label: None,
         };
         fake.event(start);
         opens(&mut fake, "todo", "again");

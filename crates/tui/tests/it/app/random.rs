@@ -58,7 +58,12 @@ fn agent_event() -> impl Strategy<Value = AgentEvent> {
             name,
             args: RawJson::empty_object()
         }),
-        hostile().prop_map(move |text| AgentEvent::ToolProgress { id: call(), text }),
+        (hostile(), any::<bool>()).prop_map(move |(text, replaces)| AgentEvent::ToolProgress {
+            id: call(),
+            text,
+            replaces,
+            details: None,
+        }),
         hostile().prop_map(move |text| AgentEvent::ToolResult {
             id: call(),
             name: text.clone(),

@@ -64,8 +64,13 @@ fn call() -> ToolCall {
 fn running_tool_shows_progress() {
     let mut fake = with_call();
     let ToolCall { id, name, args } = call();
-    fake.event(AgentEvent::ToolStart { id: id.clone(), name, args });
-    fake.event(AgentEvent::ToolProgress { id, text: "running 12 tests\ntest a ... ok\n".to_owned() });
+    fake.event(AgentEvent::ToolStart { id: id.clone(), name, args, label: None });
+    fake.event(AgentEvent::ToolProgress {
+        id,
+        text: "running 12 tests\ntest a ... ok\n".to_owned(),
+        replaces: false,
+        details: None,
+    });
     fake.later(3.0);
     check("running_tool_shows_progress", fake);
 }

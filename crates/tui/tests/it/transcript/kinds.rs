@@ -77,6 +77,23 @@ fn shows_unfinished_thinking() {
 }
 
 #[test]
+fn labelled_tool_shows_its_newest_progress() {
+    let mut shown = Shown::new(60, 8);
+    let state =
+        |text: &str| E::ToolProgress { id: id("1"), text: text.into(), replaces: true, details: None };
+    shown.event(&call("count_lines", "{}"));
+    assert!(shown.rows().concat().contains("count_lines"));
+    let label = Some("Count\u{1b}[31m lines".to_owned());
+    shown.event(&E::ToolStart { id: id("1"), name: "count_lines".into(), args: json("{}"), label });
+    for text in ["1 of 40 files\nold", "2 of 40 files"] {
+        shown.event(&state(text));
+    }
+    let rows = shown.rows().concat();
+    assert!(rows.contains("Count lines") && rows.contains("2 of 40 files"), "{rows}");
+    assert!(!rows.contains("count_lines") && !rows.contains("old"), "{rows}");
+}
+
+#[test]
 fn shows_running_command() {
     assert_snapshot!(forms(|shown| {
         shown.event(&E::ToolUseStart { id: id("0"), name: "write".into() });

@@ -53,8 +53,8 @@ fn happen(shown: &mut Shown, what: u8, which: u8, text: &str) {
         6 => E::ToolUseStart { id: call, name },
         7 => E::AssistantMessage { content: blocks.into_iter().take(some).collect(), time: time() },
         8 => E::ToolCall { id: call, name, args },
-        9 => E::ToolStart { id: call, name, args },
-        10 => E::ToolProgress { id: call, text },
+        9 => E::ToolStart { id: call, name, args, label: None },
+        10 => E::ToolProgress { id: call, text, replaces: false, details: None },
         11 => E::ToolEnd { id: call, name, duration_ms: u64::from(which) * 1_000 },
         12 => {
             let (extension, synthetic_by) = (Some(extension), Some(by));
@@ -221,8 +221,8 @@ pub(super) fn told(message: &Message) -> Vec<E> {
                 let ToolCall { id, name, args } = call.clone();
                 [
                     E::ToolCall { id: id.clone(), name: name.clone(), args: args.clone() },
-                    E::ToolStart { id: id.clone(), name: name.clone(), args },
-                    E::ToolProgress { id: id.clone(), text: "some".into() },
+                    E::ToolStart { id: id.clone(), name: name.clone(), args, label: None },
+                    E::ToolProgress { id: id.clone(), text: "some".into(), replaces: false, details: None },
                     E::ToolEnd { id, name, duration_ms: 0 },
                 ]
             }));

@@ -24,11 +24,11 @@ async fn session_starts_answers_and_ends() {
     let harness = Harness::start(extension()).await;
     harness.command("hello", "").await;
     insta::assert_snapshot!(harness.shutdown().await, @r#"
-    ← {"type":"hello","name":"hello","version":"1.0.0","capabilities":["commands","ping","host_services"]}
+    ← {"type":"hello","name":"hello","version":"1.0.0","capabilities":["commands","ping","host_services","cancel"]}
     ← {"type":"register_command","name":"hello","description":"have the agent greet you, or NAME"}
     ← {"type":"register_command","name":"summon","description":"put @NAME into the editor"}
     ← {"type":"ready"}
-    → {"type":"hello_ack","protocol_version":1,"zot_version":"0.0.0","haft_version":"0.0.0","provider":"scripted","model":"scripted","cwd":"/work","data_dir":"[data_dir]","capabilities":["before_agent_start","panel_resize","intercept_roles","host_services","asks","status","command_completions"]}
+    → {"type":"hello_ack","protocol_version":1,"zot_version":"0.0.0","haft_version":"0.0.0","provider":"scripted","model":"scripted","cwd":"/work","data_dir":"[data_dir]","capabilities":["before_agent_start","panel_resize","intercept_roles","host_services","asks","status","command_completions","tools_2","cancel","progress"]}
     → {"type":"command_invoked","id":"1","name":"hello"}
     ← {"type":"command_response","id":"1","action":"prompt","prompt":"Greet me in one short sentence."}
     → {"type":"shutdown"}

@@ -69,7 +69,7 @@ impl CallOutcome<'_> {
 fn begin(stage: &mut HeadlessInterface, name: &str, args: &serde_json::Value) -> Result<ToolCallId> {
     let (id, args, name) = (id(stage), raw_json(args)?, name.to_owned());
     stage.event(E::ToolCall { id: id.clone(), name: name.clone(), args: args.clone() });
-    stage.event(E::ToolStart { id: id.clone(), name, args });
+    stage.event(E::ToolStart { id: id.clone(), name, args, label: None });
     Ok(id)
 }
 
@@ -111,7 +111,12 @@ fn show_progress(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> 
     for text in texts {
         let (first, second) = text.split_at(text.char_indices().nth(2).map_or(0, |(at, _)| at));
         for text in [first, second, "\n"] {
-            stage.event(E::ToolProgress { id: id.clone(), text: text.to_owned() });
+            stage.event(E::ToolProgress {
+                id: id.clone(),
+                text: text.to_owned(),
+                replaces: false,
+                details: None,
+            });
         }
     }
     Ok(())

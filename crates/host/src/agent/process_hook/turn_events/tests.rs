@@ -42,7 +42,12 @@ fn result(id: &str, name: &str) -> AgentEvent {
 }
 
 fn start(id: &str, name: &str) -> AgentEvent {
-    AgentEvent::ToolStart { id: ToolCallId::new(id), name: name.into(), args: RawJson::empty_object() }
+    AgentEvent::ToolStart {
+        id: ToolCallId::new(id),
+        name: name.into(),
+        args: RawJson::empty_object(),
+        label: None,
+    }
 }
 
 fn end(id: &str) -> AgentEvent {

@@ -184,8 +184,10 @@ fn tools() -> ToolsData {
         schema,
         active: false,
         extension: Some(todo()),
+        label: Some("Weather".into()),
     };
-    let read = ToolInfo { name: "read".into(), active: true, extension: None, ..weather.clone() };
+    let read =
+        ToolInfo { name: "read".into(), active: true, extension: None, label: None, ..weather.clone() };
     ToolsData { tools: vec![read, weather] }
 }
 

@@ -51,6 +51,8 @@ fn tool() -> Arc<ToolSpec> {
         description: "Looks.".into(),
         schema: RawJson::parse(r#"{"type":"object","properties":{"at":{"type":"string"}}}"#).unwrap(),
         guidelines: Vec::new(),
+        label: None,
+        snippet: None,
         owner: ToolOwner::BuiltIn,
         concurrency: ToolConcurrency::Parallel,
     })

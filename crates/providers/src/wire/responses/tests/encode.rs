@@ -96,6 +96,8 @@ fn the_head_has_only_what_is_set() {
         description: "Tells the weather.".into(),
         schema: RawJson::empty_object_schema(),
         guidelines: Vec::new(),
+        label: None,
+        snippet: None,
         owner: ToolOwner::BuiltIn,
         concurrency: ToolConcurrency::Parallel,
     })];

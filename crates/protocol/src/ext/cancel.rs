@@ -1,0 +1,14 @@
+//! `cancel`: the host no longer waits for a response.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::RequestId;
+
+/// The host no longer waits for the response to a `tool_call`, `command_invoked` or
+/// `event_intercept`. The extension should stop the work. It may still answer, and the host ignores
+/// that.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Cancel {
+    /// The `id` of the request.
+    pub id: RequestId,
+}
