@@ -28,7 +28,7 @@ mod tool;
 
 pub use crate::event::HostCallError;
 pub use answer_error::AnswerError;
-pub use cancel::Cancel;
+pub use cancel::CancelRequest;
 pub use command::{CommandAction, CommandInvoked, CommandResponse};
 pub use completion::{CommandCompletions, CommandCompletionsResponse, CompletionItem};
 pub use event::{EventGap, LifecycleEvent};
@@ -52,4 +52,4 @@ pub use request::{CallTool, HostQuery, InvokeCommand, QueryCompletions, QueryRes
 pub use service::HostService;
 pub use status::SetStatus;
 pub use subscription::{InterceptRole, Subscription};
-pub use tool::{Progress, ResultBlock, ToolCallFrame, ToolResultFrame};
+pub use tool::{ResultBlock, ToolCallFrame, ToolCallProgress, ToolResultFrame};
