@@ -34,7 +34,7 @@ use std::time::{Duration, Instant};
 
 use haft_core::hooks::GateClock;
 use haft_packages::Permissions;
-use haft_protocol::ext::{Cancel, HostFrame, Limits, Ping, capability};
+use haft_protocol::ext::{CancelRequest, HostFrame, Limits, Ping, capability};
 use haft_protocol::ids::{ExtensionName, RequestId};
 
 use crate::timeouts::Timeouts;
@@ -255,10 +255,10 @@ impl<T> ExtensionSession<T> {
         }
     }
 
-    /// Notifies the extension that nobody waits for the answer to a query any more.
+    /// Notifies the extension that its answer to a query is no longer needed.
     fn send_cancel(&mut self, id: RequestId, kind: QuestionKind, now: Instant) {
         if kind.is_cancellable() && self.offers.has_capability(capability::CANCEL) {
-            self.send_message(HostFrame::Cancel(Cancel { id }), now);
+            self.send_message(HostFrame::Cancel(CancelRequest { id }), now);
         }
     }
 

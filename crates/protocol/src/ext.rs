@@ -31,7 +31,7 @@ pub use crate::dialog::UiAnswer;
 pub use crate::event::HostCallError;
 pub use answer_error::AnswerError;
 pub use ask::{AskAnswer, AskCall, AskEnd, ConfirmCall, EditorCall, InputCall, SelectCall};
-pub use cancel::Cancel;
+pub use cancel::CancelRequest;
 pub use command::{CommandAction, CommandInvoked, CommandResponse};
 pub use completion::{CommandCompletions, CommandCompletionsResponse, CompletionItem};
 pub use event::{EventGap, LifecycleEvent};
@@ -55,4 +55,4 @@ pub use request::{CallTool, HostQuery, InvokeCommand, QueryCompletions, QueryRes
 pub use service::HostService;
 pub use status::SetStatus;
 pub use subscription::{InterceptRole, Subscription};
-pub use tool::{Progress, ResultBlock, ToolCallFrame, ToolResultFrame};
+pub use tool::{ResultBlock, ToolCallFrame, ToolCallProgress, ToolResultFrame};

@@ -127,7 +127,7 @@ impl FrameDispatcher {
             HostFrame::PanelClose(close) => {
                 self.enqueue_one_way(OneWay::Panel(close.panel_id, PanelEvent::Closed))?
             }
-            HostFrame::Cancel(cancel) => self.host.requests().cancel(&cancel.id),
+            HostFrame::Cancel(cancel) => self.host.open_requests().cancel(&cancel.id),
             HostFrame::HostResult(result) => self.host.calls().complete(result),
             HostFrame::Ping(ping) => self.outbox.push(Pong { id: ping.id }),
             HostFrame::Shutdown(_) => return Ok(DispatchOutcome::Shutdown),

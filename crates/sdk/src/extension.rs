@@ -19,7 +19,8 @@ use crate::completion::Completion;
 use crate::error::ServeError;
 use crate::handler::{BoxedHandler, HandlerFn};
 use crate::panel::PanelEvent;
-use crate::tool::{Tool, ToolResult};
+use crate::tool::ToolResult;
+use crate::tool_builder::ToolBuilder;
 
 pub(crate) mod check;
 mod tool_call;
@@ -124,7 +125,7 @@ impl Extension {
     where
         Args: DeserializeOwned + JsonSchema + Send + 'static,
     {
-        self.add_tool(Tool::new(name, description, handler))
+        self.add_tool(ToolBuilder::new(name, description, handler))
     }
 
     /// Registers a tool with a hand-written schema. The handler gets the model's arguments byte for
@@ -136,27 +137,28 @@ impl Extension {
         schema: Value,
         handler: impl HandlerFn<RawJson, ToolResult>,
     ) -> Self {
-        self.add_tool(Tool::raw(name, description, schema, handler))
+        self.add_tool(ToolBuilder::new_raw(name, description, schema, handler))
     }
 
     /// Registers a tool with further properties.
     ///
     /// ```
-    /// use haft_sdk::{Extension, NoArgs, Tool, ToolResult};
+    /// use haft_sdk::{Extension, NoArgs, ToolBuilder, ToolResult};
     ///
-    /// let count = Tool::new("count", "Counts all lines.", |_: NoArgs, host| async move {
+    /// let count = ToolBuilder::new("count", "Counts all lines.", |_: NoArgs, host| async move {
     ///     for file in 0..40 {
     ///         if host.is_cancelled() {
     ///             return ToolResult::error("stopped");
     ///         }
-    ///         host.progress(format!("{file} of 40 files"));
+    ///         host.show_progress(format!("{file} of 40 files"));
     ///     }
     ///     ToolResult::text("1200 lines").with_details(serde_json::json!({ "lines": 1200 }))
     /// });
-    /// let extension = Extension::new("lines", "1.0.0").add_tool(count.label("Count lines").no_timeout());
+    /// let count = count.with_label("Count lines").without_timeout();
+    /// let extension = Extension::new("lines", "1.0.0").add_tool(count);
     /// # drop(extension);
     /// ```
-    pub fn add_tool(mut self, tool: Tool) -> Self {
+    pub fn add_tool(mut self, tool: ToolBuilder) -> Self {
         self.tools.push(tool.into_parts());
         self
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use haft_protocol::RawJson;
 use haft_protocol::event::NoteLevel;
 use haft_protocol::ext::{
-    ClearNotes, HelloAck, Notify, Panel, PanelClose, PanelRender, Progress, ResultBlock, SetStatus,
+    ClearNotes, HelloAck, Notify, Panel, PanelClose, PanelRender, ResultBlock, SetStatus, ToolCallProgress,
     capability,
 };
 use haft_protocol::ids::{PanelId, RequestId, ToolCallId};
@@ -34,13 +34,13 @@ pub struct Host {
 struct HostShared {
     outbox: FrameOutbox,
     calls: PendingCalls,
-    requests: OpenRequests,
+    requests: Arc<OpenRequests>,
     ack: watch::Receiver<Option<Arc<HelloAck>>>,
 }
 
 impl Host {
     pub(crate) fn new(outbox: FrameOutbox, ack: watch::Receiver<Option<Arc<HelloAck>>>) -> Self {
-        let (calls, requests) = (PendingCalls::default(), OpenRequests::default());
+        let (calls, requests) = (PendingCalls::default(), Arc::default());
         Self { shared: Arc::new(HostShared { outbox, calls, requests, ack }), request: None }
     }
 
@@ -50,13 +50,13 @@ impl Host {
         id: &RequestId,
         tool_call: Option<HandledToolCall>,
     ) -> (Self, RequestGuard) {
-        let cancelled = self.requests().begin(id.clone());
+        let cancelled = self.open_requests().begin(id.clone());
         let request = HandledRequest { id: id.clone(), tool_call, cancelled };
         let host = Self { shared: Arc::clone(&self.shared), request: Some(Arc::new(request)) };
-        (host, RequestGuard { host: self.clone(), id: id.clone() })
+        (host, RequestGuard { requests: Arc::clone(&self.shared.requests), id: id.clone() })
     }
 
-    pub(crate) fn requests(&self) -> &OpenRequests {
+    pub(crate) fn open_requests(&self) -> &OpenRequests {
         &self.shared.requests
     }
 
@@ -109,21 +109,21 @@ impl Host {
     /// before. The time limit of the call begins again. The host shows at most 20 texts per second,
     /// and always the latest; it reads an extension slowly that sends more than 200. Does nothing in
     /// all other handlers, after the answer, and under a host without progress.
-    pub fn progress(&self, text: impl Into<String>) {
+    pub fn show_progress(&self, text: impl Into<String>) {
         let content = vec![ResultBlock::Text { text: text.into() }];
         self.send_progress(Some(content), None);
     }
 
-    /// Sends details of the progress like [`progress`](Self::progress): an object for people and
+    /// Sends details of the progress like [`show_progress`](Self::show_progress): an object for people and
     /// programs, in place of the details before. The shown text stays.
-    pub fn progress_details(&self, details: Value) {
+    pub fn show_progress_details(&self, details: Value) {
         self.send_progress(None, Some(details.into()));
     }
 
     /// Completes when the host no longer waits for the answer of this handler: the user stopped the
     /// run, or the time is over. The handler should then stop. The host ignores its answer. Never
     /// completes in handlers of events, and under a host that does not report it.
-    pub async fn cancelled(&self) {
+    pub async fn wait_until_cancelled(&self) {
         let Some(request) = &self.request else { return std::future::pending().await };
         let mut cancelled = request.cancelled.clone();
         // The sender is dropped with the answer, after which nothing can be cancelled.
@@ -133,7 +133,7 @@ impl Host {
     }
 
     /// True if the host no longer waits for the answer of this handler; see
-    /// [`cancelled`](Self::cancelled).
+    /// [`wait_until_cancelled`](Self::wait_until_cancelled).
     pub fn is_cancelled(&self) -> bool {
         self.request.as_ref().is_some_and(|request| *request.cancelled.borrow())
     }
@@ -145,8 +145,8 @@ impl Host {
 
     fn send_progress(&self, content: Option<Vec<ResultBlock>>, details: Option<RawJson>) {
         let Some((request, _)) = self.tool_call() else { return };
-        if self.has_capability(capability::PROGRESS) && self.requests().contains(&request.id) {
-            self.shared.outbox.push(Progress { id: request.id.clone(), content, details });
+        if self.has_capability(capability::PROGRESS) && self.open_requests().contains(&request.id) {
+            self.shared.outbox.push(ToolCallProgress { id: request.id.clone(), content, details });
         }
     }
 

@@ -47,6 +47,7 @@ mod serve;
 mod service;
 mod timeouts;
 mod tool;
+mod tool_builder;
 
 pub mod hook;
 pub mod testing;
@@ -60,7 +61,8 @@ pub use host::Host;
 pub use logging::log;
 pub use panel::PanelEvent;
 pub use service::{CommandOutput, FilePage, HostError, UserInterface};
-pub use tool::{NoArgs, Tool, ToolResult};
+pub use tool::{NoArgs, ToolResult};
+pub use tool_builder::ToolBuilder;
 
 /// The types of the protocol that are not re-exported by name.
 pub use haft_protocol as protocol;

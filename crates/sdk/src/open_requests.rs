@@ -1,12 +1,10 @@
 //! The requests of the host that handlers work on.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use haft_protocol::ids::{RequestId, ToolCallId};
 use tokio::sync::watch;
-
-use crate::host::Host;
 
 /// The requests that are not answered yet. The value becomes true when the host cancels the request.
 #[derive(Debug, Default)]
@@ -56,12 +54,12 @@ pub(crate) struct HandledToolCall {
 /// Ends a request when it is dropped, before the answer.
 #[derive(Debug)]
 pub(crate) struct RequestGuard {
-    pub(crate) host: Host,
+    pub(crate) requests: Arc<OpenRequests>,
     pub(crate) id: RequestId,
 }
 
 impl Drop for RequestGuard {
     fn drop(&mut self) {
-        self.host.requests().end(&self.id);
+        self.requests.end(&self.id);
     }
 }

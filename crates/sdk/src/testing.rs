@@ -26,8 +26,8 @@ use std::{env, fs, process};
 use haft_protocol::codec;
 use haft_protocol::event::NoteLevel;
 use haft_protocol::ext::{
-    AskCall, AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CallTool, Cancel,
-    CommandAction, EventGap, HelloAck, HostFrame, HostQuery, InterceptAssistantMessage,
+    AskCall, AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CallTool,
+    CancelRequest, CommandAction, EventGap, HelloAck, HostFrame, HostQuery, InterceptAssistantMessage,
     InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptToolCall, InterceptTurnStart, InvokeCommand,
     LifecycleEvent, PROTOCOL_VERSION, Panel, PanelClose, PanelKey, PanelResize, QueryCompletions,
     QueryResponse, RegisterCommand, RegisterRejected, RegisterTool, Shutdown, ToolCallDecision,
@@ -430,7 +430,7 @@ pub struct OpenToolCall<'a> {
 impl OpenToolCall<'_> {
     /// Cancels the call, as when the user stops the run. The handler may still answer.
     pub async fn cancel(&self) {
-        self.harness.send(Cancel { id: self.id.clone() }).await;
+        self.harness.send(CancelRequest { id: self.id.clone() }).await;
     }
 
     /// Waits until the call shows this text as its progress.

@@ -1,7 +1,5 @@
 //! Tools: their results, and the schema and decoding of their arguments.
 
-use std::time::Duration;
-
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use haft_protocol::RawJson;
@@ -14,109 +12,13 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::handler::{BoxedHandler, HandlerFn};
-
-/// A tool: its texts, its properties and its handler.
-#[derive(Debug)]
-#[must_use = "a tool does nothing until it is added to an extension"]
-pub struct Tool {
-    registration: RegisterTool,
-    handler: BoxedHandler<RawJson, ToolResult>,
-}
-
-impl Tool {
-    /// Creates a tool whose handler gets typed arguments, as with
-    /// [`Extension::tool`](crate::Extension::tool).
-    pub fn new<Args>(
-        name: impl Into<String>,
-        description: impl Into<String>,
-        handler: impl HandlerFn<Args, ToolResult>,
-    ) -> Self
-    where
-        Args: DeserializeOwned + JsonSchema + Send + 'static,
-    {
-        Self::from_parts(name, description, schema_of::<Args>(), BoxedHandler::new(handler).reading_args())
-    }
-
-    /// Creates a tool with a hand-written schema, as with
-    /// [`Extension::raw_tool`](crate::Extension::raw_tool).
-    pub fn raw(
-        name: impl Into<String>,
-        description: impl Into<String>,
-        schema: Value,
-        handler: impl HandlerFn<RawJson, ToolResult>,
-    ) -> Self {
-        Self::from_parts(name, description, schema.into(), BoxedHandler::new(handler))
-    }
-
-    fn from_parts(
-        name: impl Into<String>,
-        description: impl Into<String>,
-        schema: RawJson,
-        handler: BoxedHandler<RawJson, ToolResult>,
-    ) -> Self {
-        Self { registration: tool_registration(name, description, schema), handler }
-    }
-
-    /// Adds a line about the tool to the system prompt. The line should name the tool.
-    pub fn guideline(mut self, line: impl Into<String>) -> Self {
-        self.registration.guidelines.push(line.into());
-        self
-    }
-
-    /// Sets the name for people, which clients show in place of the name: one line of at most 64
-    /// characters.
-    pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.registration.label = label.into();
-        self
-    }
-
-    /// Sets the line about the tool in the list of the system prompt. Without it, the list has the
-    /// first line of the description.
-    pub fn snippet(mut self, snippet: impl Into<String>) -> Self {
-        self.registration.snippet = snippet.into();
-        self
-    }
-
-    /// Runs each call alone: earlier calls of the same message finish first, and later ones wait.
-    pub fn exclusive(mut self) -> Self {
-        self.registration.exclusive = true;
-        self
-    }
-
-    /// Sets the time limit of a call, in place of 60 s. [`Host::progress`](crate::Host::progress)
-    /// starts it again.
-    pub fn timeout(mut self, time: Duration) -> Self {
-        let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        self.registration.timeout_ms = Some(ms.max(1));
-        self
-    }
-
-    /// Removes the time limit: a call waits for its result until the user stops the run.
-    pub fn no_timeout(mut self) -> Self {
-        self.registration.timeout_ms = Some(0);
-        self
-    }
-
-    /// Replaces the built-in tool of this name. The manifest must list the name in
-    /// `permissions.tools.replace`, which the user approves.
-    pub fn replaces(mut self) -> Self {
-        self.registration.replaces = true;
-        self
-    }
-
-    pub(crate) fn into_parts(self) -> (RegisterTool, BoxedHandler<RawJson, ToolResult>) {
-        (self.registration, self.handler)
-    }
-}
-
 /// The result of a tool call: blocks for the model, and facts about the call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolResult {
     content: Vec<ResultBlock>,
     is_error: bool,
     details: Option<RawJson>,
-    terminates: bool,
+    ends_run: bool,
 }
 
 impl ToolResult {
@@ -155,19 +57,19 @@ impl ToolResult {
     /// Ends the run after the calls of the message, without another request to the model. A waiting
     /// message of the user continues the run.
     #[must_use]
-    pub fn terminating(mut self) -> Self {
-        self.terminates = true;
+    pub fn ending_run(mut self) -> Self {
+        self.ends_run = true;
         self
     }
 
     /// Returns the details, if there are any.
-    pub fn details(&self) -> Option<&RawJson> {
+    pub fn json_details(&self) -> Option<&RawJson> {
         self.details.as_ref()
     }
 
     /// True if the run ends after the calls of the message.
-    pub fn terminates(&self) -> bool {
-        self.terminates
+    pub fn ends_run(&self) -> bool {
+        self.ends_run
     }
 
     /// Returns the blocks, in order.
@@ -190,8 +92,8 @@ impl ToolResult {
     }
 
     pub(crate) fn into_frame(self, id: RequestId) -> ext::ToolResultFrame {
-        let Self { content, is_error, details, terminates } = self;
-        ext::ToolResultFrame { id, content, is_error, details, terminate: terminates }
+        let Self { content, is_error, details, ends_run } = self;
+        ext::ToolResultFrame { id, content, is_error, details, terminate: ends_run }
     }
 }
 
@@ -204,7 +106,7 @@ impl From<Vec<ResultBlock>> for ToolResult {
 impl From<ext::ToolResultFrame> for ToolResult {
     fn from(result: ext::ToolResultFrame) -> Self {
         let ext::ToolResultFrame { content, is_error, details, terminate, .. } = result;
-        Self { content, is_error, details, terminates: terminate }
+        Self { content, is_error, details, ends_run: terminate }
     }
 }
 

@@ -420,7 +420,7 @@ impl<'a> ArgsValidation<'a> {
             };
         }
         let rest = if at.value.is_array() { "unevaluatedItems" } else { "unevaluatedProperties" };
-        for name in ["$ref", "allOf", "anyOf", "oneOf", "if", "dependentSchemas", "dependencies"] {
+        for name in ["$ref", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"] {
             for schema in self.schemas_in_place(name, schema, at)? {
                 if let (Value::Object(schema), true) = (schema, self.is_valid(schema, at)?) {
                     if schema.contains_key(rest) {

@@ -178,6 +178,9 @@ fn finds_unevaluated_children() {
     let items =
         json!({"allOf": [{"prefixItems": [true]}], "contains": {"const": 1}, "unevaluatedItems": false});
     check(items, &[json!(["x", 1, 1])], &[json!(["x", 1, 2])]);
+    // `dependencies` is older than `unevaluatedProperties` and does not count, as in the library.
+    let older = json!({"dependencies": {"a": {"properties": {"a": true}}}, "unevaluatedProperties": false});
+    check(older, &[json!({})], &[json!({"a": 1})]);
     let inner = json!({"allOf": [{"unevaluatedProperties": true}], "unevaluatedProperties": false});
     check(inner, &[json!({"a": 1})], &[]);
 }

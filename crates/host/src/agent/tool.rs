@@ -14,7 +14,7 @@ use haft_core::truncate::{self, TruncationLimits};
 use haft_protocol::content::ToolCall;
 use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::event::{AgentEvent, NoteLevel};
-use haft_protocol::ext::{CallTool, Limits, Progress, ResultBlock, ToolResultFrame, capability};
+use haft_protocol::ext::{CallTool, Limits, ResultBlock, ToolCallProgress, ToolResultFrame, capability};
 use haft_protocol::ids::ExtensionName;
 use tokio::sync::watch;
 use tokio::task::JoinError;
@@ -154,7 +154,7 @@ impl SanitizedToolResult {
 /// Waits for the answer, and shows the newest progress meanwhile.
 async fn show_progress<T>(
     context: &ToolContext,
-    mut progress: watch::Receiver<Option<Progress>>,
+    mut progress: watch::Receiver<Option<ToolCallProgress>>,
     answer: impl Future<Output = T> + Send,
 ) -> T {
     let showing = async {
@@ -172,7 +172,7 @@ async fn show_progress<T>(
 }
 
 /// Converts progress for observers: the end of its texts. Returns `None` if it has nothing to show.
-fn read_progress(Progress { content, details, .. }: Progress) -> Option<ToolProgress> {
+fn read_progress(ToolCallProgress { content, details, .. }: ToolCallProgress) -> Option<ToolProgress> {
     let replaces = content.is_some();
     let texts = content.into_iter().flatten().filter_map(|block| match block {
         ResultBlock::Text { text } => Some(text),

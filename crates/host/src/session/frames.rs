@@ -12,8 +12,8 @@ use haft_protocol::codec::{self, DecodeOutcome, DecodedFrame, LineLimits, PlainS
 use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::error::DecodeError;
 use haft_protocol::ext::{
-    ExtensionFrame, Hello, HostCall, HostCallError, HostFrame, HostResult, PROTOCOL_VERSION, Pong, Progress,
-    QueryResponse, RegisterCommand, RegisterRejected, RegisterTool, Subscribe, capability,
+    ExtensionFrame, Hello, HostCall, HostCallError, HostFrame, HostResult, PROTOCOL_VERSION, Pong,
+    QueryResponse, RegisterCommand, RegisterRejected, RegisterTool, Subscribe, ToolCallProgress, capability,
 };
 use haft_protocol::hook::{HookReply, UnreadableLine};
 use haft_protocol::ids::RequestId;
@@ -271,7 +271,7 @@ impl<T> ExtensionSession<T> {
     }
 
     /// Handles the progress of a tool call, which restarts the time limit of the call.
-    fn on_progress(&mut self, mut progress: Progress, now: Instant) {
+    fn on_progress(&mut self, mut progress: ToolCallProgress, now: Instant) {
         if !self.offers.has_capability(capability::PROGRESS) {
             return self.on_unknown("progress", now);
         }
@@ -285,7 +285,7 @@ impl<T> ExtensionSession<T> {
             self.out.report(FaultCode::FrameInvalid, text);
             progress.details = None;
         }
-        let open = self.pending.renew(&progress.id, now);
+        let open = self.pending.renew_deadline(&progress.id, now);
         let has_content = progress.content.is_some() || progress.details.is_some();
         if let Some(sender) = open.and_then(|open| open.progress.clone()).filter(|_| has_content) {
             self.out.push(SessionOutput::Progress(sender, progress));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use haft_protocol::RawJson;
 use haft_protocol::ext::{
-    AskCall, ClearNotes, HostCallKind, Limits, Notify, PanelClose, PanelRender, Progress, SetStatus,
+    AskCall, ClearNotes, HostCallKind, Limits, Notify, PanelClose, PanelRender, SetStatus, ToolCallProgress,
 };
 use haft_protocol::ids::RequestId;
 
@@ -26,7 +26,7 @@ pub(crate) enum SessionOutput<T> {
     CloseInput,
     Terminate,
     Answer(T, Result<QueryAnswer, CallError>),
-    Progress(ProgressSender, Progress),
+    Progress(ProgressSender, ToolCallProgress),
     Fault(FaultCode, String),
     Log(String),
     Ui(UiUpdate),

@@ -6,23 +6,23 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use haft_core::hooks::{GateClock, GateClockPause};
-use haft_protocol::ext::{HostFrame, Progress, QueryResponse};
+use haft_protocol::ext::{HostFrame, QueryResponse, ToolCallProgress};
 use haft_protocol::ids::RequestId;
 use tokio::sync::watch;
 
 const MAX_REMEMBERED: usize = 512;
 
 /// The receiver of a call's progress, which keeps the newest one.
-pub(crate) type ProgressSender = watch::Sender<Option<Progress>>;
+pub(crate) type ProgressSender = watch::Sender<Option<ToolCallProgress>>;
 
 /// Delivers progress. What a newer one does not contain stays.
-pub(crate) fn deliver_progress(sender: &ProgressSender, progress: Progress) {
+pub(crate) fn deliver_progress(sender: &ProgressSender, progress: ToolCallProgress) {
     sender.send_modify(|newest| {
         let earlier = newest.take();
         let (content, details) =
             earlier.map(|earlier| (earlier.content, earlier.details)).unwrap_or_default();
         let (content, details) = (progress.content.or(content), progress.details.or(details));
-        *newest = Some(Progress { id: progress.id, content, details });
+        *newest = Some(ToolCallProgress { id: progress.id, content, details });
     });
 }
 
@@ -194,7 +194,7 @@ impl<T> PendingQuestions<T> {
     }
 
     /// Restarts the time limit of an open query, and returns the query.
-    pub(crate) fn renew(&mut self, id: &RequestId, now: Instant) -> Option<&OpenQuestion<T>> {
+    pub(crate) fn renew_deadline(&mut self, id: &RequestId, now: Instant) -> Option<&OpenQuestion<T>> {
         let (_, open) = self.open.iter_mut().find(|(known, _)| known == id)?;
         open.until = now + open.after;
         if let Some(pause) = &mut open.standstill {

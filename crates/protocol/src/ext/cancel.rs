@@ -8,7 +8,7 @@ use crate::ids::RequestId;
 /// `event_intercept`. The extension should stop the work. It may still answer, and the host ignores
 /// that.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Cancel {
+pub struct CancelRequest {
     /// The `id` of the request.
     pub id: RequestId,
 }

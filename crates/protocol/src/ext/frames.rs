@@ -4,11 +4,11 @@ use serde::Serialize;
 
 use crate::codec::{CheckedJson, FrameSet};
 use crate::ext::{
-    Cancel, ClearNotes, CommandCompletions, CommandCompletionsResponse, CommandInvoked, CommandResponse,
-    EventGap, EventIntercept, EventInterceptResponse, Hello, HelloAck, HostCall, HostCallCancel, HostResult,
-    LifecycleEvent, Notify, PanelClose, PanelKey, PanelRender, PanelResize, Ping, Pong, Progress, Ready,
-    RegisterCommand, RegisterRejected, RegisterTool, SetStatus, Shutdown, ShutdownAck, Subscribe,
-    ToolCallFrame, ToolResultFrame,
+    CancelRequest, ClearNotes, CommandCompletions, CommandCompletionsResponse, CommandInvoked,
+    CommandResponse, EventGap, EventIntercept, EventInterceptResponse, Hello, HelloAck, HostCall,
+    HostCallCancel, HostResult, LifecycleEvent, Notify, PanelClose, PanelKey, PanelRender, PanelResize, Ping,
+    Pong, Ready, RegisterCommand, RegisterRejected, RegisterTool, SetStatus, Shutdown, ShutdownAck,
+    Subscribe, ToolCallFrame, ToolCallProgress, ToolResultFrame,
 };
 use crate::read;
 
@@ -62,7 +62,7 @@ frames! {
         /// Response to `tool_call`.
         ToolResult(ToolResultFrame) = "tool_result",
         /// The progress of a `tool_call`. Needs the capability `progress`.
-        Progress(Progress) = "progress",
+        Progress(ToolCallProgress) = "progress",
         /// Response to `event_intercept`.
         EventInterceptResponse(EventInterceptResponse) = "event_intercept_response",
         /// Response to `command_invoked`.
@@ -112,7 +112,7 @@ frames! {
         /// A subscribed hook: the host waits for the decision.
         EventIntercept(EventIntercept) = "event_intercept",
         /// The host no longer waits for a response. Needs the capability `cancel`.
-        Cancel(Cancel) = "cancel",
+        Cancel(CancelRequest) = "cancel",
         /// Result of a `host_call`. Needs the capability `host_services`.
         HostResult(HostResult) = "host_result",
         /// A key for an open panel.

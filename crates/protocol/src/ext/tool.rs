@@ -62,7 +62,7 @@ impl ToolResultFrame {
 
 /// The progress of a tool call that is not answered yet. The time limit of the call begins again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Progress {
+pub struct ToolCallProgress {
     /// The `id` of the `tool_call`.
     pub id: RequestId,
     /// The output so far, in place of the output that is shown. Clients show only its texts. Absent

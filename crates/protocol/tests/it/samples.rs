@@ -73,7 +73,7 @@ pub(crate) fn host() -> Vec<HostFrame> {
         InterceptBeforeAgentStart { prompt: "rain?".into(), system_prompt: "You are haft.".into() }
             .into_frame(id("7")),
         before_compact().into_frame(id("9")),
-        Cancel { id: id("3") }.into(),
+        CancelRequest { id: id("3") }.into(),
         host_result().into(),
         ask_result().into(),
         HostResult { content: Vec::new(), details: None, ..refused() }.into(),
@@ -169,7 +169,7 @@ pub(crate) fn extension() -> Vec<ExtensionFrame> {
         tool_result().into(),
         final_result().into(),
         progress().into(),
-        Progress { content: None, details: None, ..progress() }.into(),
+        ToolCallProgress { content: None, details: None, ..progress() }.into(),
     ];
     frames.extend(decisions().map(ExtensionFrame::from));
     frames.extend(commands().map(ExtensionFrame::from));
@@ -248,9 +248,9 @@ fn tool_result() -> ToolResultFrame {
     }
 }
 
-fn progress() -> Progress {
+fn progress() -> ToolCallProgress {
     let content = Some(vec![ContentBlock::text("50 %").into()]);
-    Progress { id: id("3"), content, details: Some(json(r#"{"done":5}"#)) }
+    ToolCallProgress { id: id("3"), content, details: Some(json(r#"{"done":5}"#)) }
 }
 
 fn final_result() -> ToolResultFrame {

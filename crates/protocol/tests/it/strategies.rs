@@ -97,7 +97,7 @@ pub(crate) fn host_frame() -> impl Strategy<Value = HostFrame> {
         .into()),
         panel_id().prop_map(|panel_id| PanelClose { panel_id }.into()),
         id().prop_map(|id| Ping { id }.into()),
-        id().prop_map(|id| Cancel { id }.into()),
+        id().prop_map(|id| CancelRequest { id }.into()),
         (text(), text(), text(), text()).prop_map(|(what, name, permission, reason)| {
             RegisterRejected { what, name, permission, reason }.into()
         }),
@@ -245,7 +245,7 @@ pub(crate) fn extension_frame() -> impl Strategy<Value = ExtensionFrame> {
         Just(Ready {}.into()),
         tool_result(),
         (id(), option::of(vec(block(), 0..3)), option::of(object()))
-            .prop_map(|(id, content, details)| { Progress { id, content, details }.into() }),
+            .prop_map(|(id, content, details)| { ToolCallProgress { id, content, details }.into() }),
         (id(), name(), object(), option::of(id())).prop_map(|(id, call, args, under)| HostCall {
             id,
             call,

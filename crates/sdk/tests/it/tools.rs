@@ -3,21 +3,21 @@
 use std::time::Duration;
 
 use haft_sdk::testing::{Harness, host_info};
-use haft_sdk::{Extension, GateDecision, Host, HostInfo, NoArgs, RawJson, Tool, ToolResult};
+use haft_sdk::{Extension, GateDecision, Host, HostInfo, NoArgs, RawJson, ToolBuilder, ToolResult};
 use serde_json::json;
 use tokio::sync::mpsc;
 
-fn with_tool(tool: Tool) -> Extension {
+fn with_tool(tool: ToolBuilder) -> Extension {
     Extension::new("lines", "1.0.0").add_tool(tool)
 }
 
 /// A tool that shows its progress, passes on its host, and returns its id.
-fn slow(hosts: mpsc::UnboundedSender<Host>) -> Tool {
-    Tool::new("slow", "Takes long.", move |_: NoArgs, host: Host| {
+fn slow(hosts: mpsc::UnboundedSender<Host>) -> ToolBuilder {
+    ToolBuilder::new("slow", "Takes long.", move |_: NoArgs, host: Host| {
         let hosts = hosts.clone();
         async move {
-            host.progress("5 %");
-            host.progress_details(json!({"done": 5}));
+            host.show_progress("5 %");
+            host.show_progress_details(json!({"done": 5}));
             let id = host.tool_id().unwrap_or("none").to_owned();
             hosts.send(host).unwrap();
             ToolResult::text(id)
@@ -27,25 +27,28 @@ fn slow(hosts: mpsc::UnboundedSender<Host>) -> Tool {
 
 #[tokio::test]
 async fn tool_registers_all_its_properties() {
-    let bash = Tool::raw("bash", "Runs a command.", json!({"type": "object"}), |_, _| async {
+    let bash = ToolBuilder::new_raw("bash", "Runs a command.", json!({"type": "object"}), |_, _| async {
         ToolResult::text("")
     });
-    let bash = bash.guideline("Prefer `bash`.").label("Shell").snippet("Runs a command in a container.");
-    let bash = bash.exclusive().timeout(Duration::from_secs(90)).replaces();
-    let endless = Tool::new("endless", "", |_: NoArgs, _| async { ToolResult::text("") }).no_timeout();
+    let bash = bash
+        .with_guideline("Prefer `bash`.")
+        .with_label("Shell")
+        .with_snippet("Runs a command in a container.");
+    let bash = bash.run_alone().with_timeout(Duration::from_secs(90)).replace_built_in();
+    let endless =
+        ToolBuilder::new("endless", "", |_: NoArgs, _| async { ToolResult::text("") }).without_timeout();
     let harness = Harness::start(with_tool(bash).add_tool(endless)).await;
     insta::assert_snapshot!(serde_json::to_string(&harness.tools()).unwrap(), @r#"[{"name":"bash","description":"Runs a command.","schema":{"type":"object"},"guidelines":["Prefer `bash`."],"label":"Shell","snippet":"Runs a command in a container.","exclusive":true,"timeout_ms":90000,"replaces":true},{"name":"endless","schema":{"type":"object","properties":{}},"timeout_ms":0}]"#);
 }
 
 #[tokio::test]
 async fn result_has_details_and_can_end_the_run() {
-    let count = |_: NoArgs, _| async {
-        ToolResult::text("12 lines").with_details(json!({"lines": 12})).terminating()
-    };
-    let harness = Harness::start(with_tool(Tool::new("count", "", count))).await;
+    let count =
+        |_: NoArgs, _| async { ToolResult::text("12 lines").with_details(json!({"lines": 12})).ending_run() };
+    let harness = Harness::start(with_tool(ToolBuilder::new("count", "", count))).await;
     let result = harness.tool("count", json!({})).await;
-    assert_eq!(result.details().map(RawJson::as_str), Some(r#"{"lines":12}"#));
-    assert!(result.terminates());
+    assert_eq!(result.json_details().map(RawJson::as_str), Some(r#"{"lines":12}"#));
+    assert!(result.ends_run());
 }
 
 #[tokio::test]
@@ -56,7 +59,7 @@ async fn handler_shows_progress_until_it_answers() {
     let call = harness.start_tool("slow", json!({})).await;
     call.wait_for_progress("5 %").await;
     assert_eq!(call.result().await, ToolResult::text("call-1"));
-    hosts.recv().await.unwrap().progress("too late");
+    hosts.recv().await.unwrap().show_progress("too late");
     insta::assert_snapshot!(&harness.shutdown().await[opening + 1..], @r#"
     → {"type":"tool_call","id":"1","name":"slow","args":{},"tool_id":"call-1"}
     ← {"type":"progress","id":"1","content":[{"type":"text","text":"5 %"}]}
@@ -79,10 +82,10 @@ async fn host_without_progress_gets_none() {
 #[tokio::test]
 async fn handler_learns_that_its_call_was_cancelled() {
     let wait = |_: NoArgs, host: Host| async move {
-        host.cancelled().await;
+        host.wait_until_cancelled().await;
         ToolResult::error(if host.is_cancelled() { "stopped" } else { "not stopped" })
     };
-    let harness = Harness::start(with_tool(Tool::new("wait", "", wait))).await;
+    let harness = Harness::start(with_tool(ToolBuilder::new("wait", "", wait))).await;
     let (one, other) =
         (harness.start_tool("wait", json!({})).await, harness.start_tool("wait", json!({})).await);
     other.cancel().await;
@@ -94,7 +97,7 @@ async fn handler_learns_that_its_call_was_cancelled() {
 #[tokio::test]
 async fn gate_has_no_progress() {
     let gate = |_, host: Host| async move {
-        host.progress("asks");
+        host.show_progress("asks");
         assert_eq!(host.tool_id(), None);
         GateDecision::allow()
     };

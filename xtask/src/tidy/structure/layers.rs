@@ -181,11 +181,13 @@ const LAYERS: &[(&str, &[&str])] = &[
             "panel",
             "tool",
             "pending_calls",
+            "open_requests",
             // The connection, and the extension that it is for.
             "outbox",
             "host",
             "service",
             "handler",
+            "tool_builder",
             "extension",
             // Serving it.
             "running_handlers",

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use haft_packages::Permissions;
 use haft_protocol::RawJson;
 use haft_protocol::codec::PlainSpan;
-use haft_protocol::ext::{CallTool, HelloAck, HostQuery, InterceptToolCall, Limits, Progress};
+use haft_protocol::ext::{CallTool, HelloAck, HostQuery, InterceptToolCall, Limits, ToolCallProgress};
 use haft_protocol::hook::{ApproveTool, HookHello, HookMode};
 use haft_protocol::ids::{ExtensionName, RequestId, ToolCallId};
 
@@ -243,7 +243,7 @@ impl SessionFixture {
                     self.note("=", &format!("{ticket}: {result}"));
                 }
                 SessionOutput::Answer(ticket, Err(error)) => self.note("=", &format!("{ticket}: {error}")),
-                SessionOutput::Progress(_, Progress { id, content, details }) => {
+                SessionOutput::Progress(_, ToolCallProgress { id, content, details }) => {
                     self.note("%", &format!("{id}: {content:?} {details:?}"));
                 }
                 SessionOutput::Fault(code, message) => self.note("!", &format!("{code}: {message}")),
