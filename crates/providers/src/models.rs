@@ -148,7 +148,8 @@ impl ConfiguredProvider {
     pub(crate) fn secret_headers(&self) -> impl Iterator<Item = &(String, String)> {
         self.headers.iter().filter(|(name, _)| {
             let name = name.to_ascii_lowercase();
-            SECRET_HEADERS.iter().any(|part| name.contains(part))
+            let mut words = name.split('-').filter(|word| *word != "author");
+            words.any(|word| SECRET_HEADERS.iter().any(|part| word.contains(part)))
         })
     }
 }
@@ -195,7 +196,7 @@ pub(crate) fn expand_variables(
 }
 
 /// Returns the variables that [`expand_variables`] replaces in a value.
-fn variables_in(value: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn variables_in(value: &str) -> impl Iterator<Item = &str> {
     let mut rest = value;
     std::iter::from_fn(move || {
         while let Some((_, behind)) = rest.split_once('$') {

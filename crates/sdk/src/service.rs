@@ -204,10 +204,12 @@ impl Host {
     pub(crate) async fn send_ask(&self, kind: HostCallKind, args: RawJson) -> Result<AskAnswer, HostError> {
         self.info().await;
         if !self.has_capability(capability::ASKS) {
-            let reason = "this host asks the person nothing for extensions".to_owned();
+            let reason = "this host does not support questions to the person".to_owned();
             return Err(HostError::Unavailable { reason });
         }
-        let result = self.send_call(kind, args, self.request_id().cloned()).await?;
+        // A background task may outlive the request of its handler.
+        let under = self.request_id().filter(|id| self.open_requests().contains(id)).cloned();
+        let result = self.send_call(kind, args, under).await?;
         let HostReply(HostResult { value, .. }) = HostReply(result).into_success()?;
         let invalid = |reason: String| HostError::Failed { reason };
         let value = value.ok_or_else(|| invalid("the host sent a result without a value".to_owned()))?;

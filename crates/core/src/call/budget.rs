@@ -11,13 +11,13 @@ pub(super) struct GateBudget<'a> {
     /// One timer is reused for all hooks, because resetting a timer costs less than creating one.
     deadline: Pin<Box<Sleep>>,
     clock: &'a GateClock,
-    /// The standstill by which the deadline was moved already.
-    given_back: Duration,
+    /// The part of the clock's pauses that has moved the deadline.
+    applied_pause: Duration,
 }
 
 impl<'a> GateBudget<'a> {
     pub(super) fn new(until: Instant, clock: &'a GateClock) -> Self {
-        Self { deadline: Box::pin(sleep_until(until)), clock, given_back: Duration::ZERO }
+        Self { deadline: Box::pin(sleep_until(until)), clock, applied_pause: Duration::ZERO }
     }
 
     pub(super) fn extend_by(&mut self, by: Duration) {
@@ -39,11 +39,11 @@ impl<'a> GateBudget<'a> {
                 done = work.as_mut() => return Some(done),
                 stood_still = self.clock.wait_until_running() => stood_still,
             };
-            if stood_still == self.given_back {
+            if stood_still == self.applied_pause {
                 return None;
             }
-            self.extend_by(stood_still - self.given_back);
-            self.given_back = stood_still;
+            self.extend_by(stood_still - self.applied_pause);
+            self.applied_pause = stood_still;
         }
     }
 
@@ -53,12 +53,16 @@ impl<'a> GateBudget<'a> {
         limit: Duration,
         work: impl Future<Output = T>,
     ) -> Option<T> {
-        let (begun, until, given_back) = (Instant::now(), self.deadline.deadline(), self.given_back);
+        let paused_before = self.clock.total_pause();
+        self.extend_by(paused_before - self.applied_pause);
+        self.applied_pause = paused_before;
+        let (begun, until) = (Instant::now(), self.deadline.deadline());
         self.extend_by(limit);
         let done = self.run(work).await;
-        let stood_still = self.given_back - given_back;
-        let used = begun.elapsed().saturating_sub(stood_still);
-        self.deadline.as_mut().reset(until + stood_still + limit.min(used));
+        let paused = self.clock.total_pause() - paused_before;
+        let used = begun.elapsed().saturating_sub(paused);
+        self.deadline.as_mut().reset(until + paused + limit.min(used));
+        self.applied_pause = paused_before + paused;
         done
     }
 }

@@ -12,9 +12,9 @@ pub struct GateClock {
 #[derive(Debug, Default)]
 struct ClockState {
     pauses: usize,
-    /// The begin of the current standstill.
+    /// The start of the current pause.
     since: Option<Instant>,
-    /// The length of all earlier ones.
+    /// The total length of earlier pauses.
     stood_still: Duration,
 }
 
@@ -26,6 +26,12 @@ impl GateClock {
             state.since.get_or_insert_with(Instant::now);
         });
         GateClockPause { clock: self.clone() }
+    }
+
+    /// Returns how long the clock has stood still in total, including the current pause.
+    pub(crate) fn total_pause(&self) -> Duration {
+        let state = self.state.borrow();
+        state.stood_still + state.since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
     /// Waits until the clock runs, and returns how long it has stood still in total.

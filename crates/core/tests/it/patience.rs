@@ -111,6 +111,10 @@ fn waiting_for_a_person_does_not_reduce_the_shared_budget() {
     check(vec![asks(31, None)], 120, "still waiting for a");
     check(vec![asks(59, Some(60)), slow("b", 29, None)], 178, r#"{"n":1}"#);
     check(vec![asks(59, Some(60)), slow("b", 31, None)], 179, "still waiting for b");
+    let asks_briefly = |takes, patience| Slow { person_takes: 20, ..slow("a", takes, patience) };
+    check(vec![asks_briefly(1, Some(60)), slow("b", 31, None)], 51, "still waiting for b");
+    let three = vec![asks_briefly(5, None), slow("b", 60, Some(60)), slow("c", 24, None)];
+    check(three, 109, r#"{"n":1}"#);
     let gates =
         [90, 80].map(|person_takes| Slow { role: HookRole::Gate, person_takes, ..slow("a", 29, None) });
     check(gates.to_vec(), 119, r#"{"n":1}"#);

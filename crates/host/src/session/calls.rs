@@ -123,9 +123,10 @@ impl HostCalls {
         place.map(|place| self.open.swap_remove(place)).is_some()
     }
 
-    /// True if an open question to the person serves this request.
-    pub(super) fn is_person_asked(&self, request: &RequestId) -> bool {
-        self.open.iter().any(|call| self.waiting_request(&call.id) == Some(request))
+    /// Returns the open questions to the person that serve this request.
+    pub(super) fn questions_under(&self, request: &RequestId) -> Vec<RequestId> {
+        let questions = self.open.iter().filter(|call| self.waiting_request(&call.id) == Some(request));
+        questions.map(|call| call.id.clone()).collect()
     }
 
     /// Returns the calls that end with the query in this line, because no caller waits for its answer. These

@@ -22,7 +22,7 @@ use super::calls::{ServedRequest, refuse_call};
 use super::dialect::{HELLO, QueryAnswer, SessionDialect};
 use super::grants::{reject_tool, split_granted};
 use super::offers::ExtensionOffers;
-use super::pending::{QuestionFate, QuestionKind};
+use super::pending::{OpenQuestion, QuestionFate, QuestionKind};
 use super::unrequested::{RateOverrun, UnrequestedFrames};
 use super::{ConnectionPhase, ExtensionSession, SessionOutput};
 use crate::wire::decode::{DecodedLine, LineContent, LineDecoder, MalformedLine, NonReplyLine, excerpt};
@@ -265,7 +265,7 @@ impl<T> ExtensionSession<T> {
             self.count_unrequested(bytes, now);
             return self.out.report(FaultCode::FrameInvalid, text);
         }
-        if let Some(open) = self.pending.close_answered(response.id()) {
+        if let Some(open) = self.close_answered(response.id()) {
             self.out.push(SessionOutput::Answer(open.ticket, Ok(QueryAnswer::Frame(response))));
         }
     }
@@ -304,6 +304,15 @@ impl<T> ExtensionSession<T> {
             true => self.out.log(text),
             false => self.out.report(FaultCode::UnknownId, text),
         }
+    }
+
+    /// Closes an answered query, and withdraws the questions to the person that it asked for.
+    fn close_answered(&mut self, id: &RequestId) -> Option<OpenQuestion<T>> {
+        let open = self.pending.close_answered(id)?;
+        for question in self.calls.questions_under(id) {
+            self.out.push(SessionOutput::CancelCall(question));
+        }
+        Some(open)
     }
 
     /// Handles a response to no open query. A late response was reported when its deadline passed.
@@ -352,7 +361,7 @@ impl<T> ExtensionSession<T> {
     fn on_unreadable(&mut self, unreadable: MalformedLine, bytes: usize, now: Instant) {
         let error = &unreadable.error;
         let code = FaultCode::from(error);
-        if let Some(open) = unreadable.id.as_ref().and_then(|id| self.pending.close_answered(id)) {
+        if let Some(open) = unreadable.id.as_ref().and_then(|id| self.close_answered(id)) {
             // An unreadable answer of a gate is a failure of the gate, and the message must be clear about
             // that.
             let code = if open.kind == QuestionKind::Intercept { FaultCode::HookError } else { code };
@@ -453,7 +462,7 @@ impl<T> ExtensionSession<T> {
     pub(crate) fn handle_result(&mut self, result: HostResult, now: Instant) {
         let waiting = self.calls.waiting_request(&result.id).cloned();
         if self.calls.end(&result.id) {
-            if let Some(waiting) = waiting.filter(|waiting| !self.calls.is_person_asked(waiting)) {
+            if let Some(waiting) = waiting.filter(|waiting| self.calls.questions_under(waiting).is_empty()) {
                 self.pending.resume_time(&waiting, now);
             }
             self.write_result(&result, now);

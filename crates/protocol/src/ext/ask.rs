@@ -132,6 +132,9 @@ impl AskCall {
         if self.title().trim().is_empty() {
             return Err("title: must not be empty".to_owned());
         }
+        if self.title().contains(['\n', '\r']) {
+            return Err("title: must be one line".to_owned());
+        }
         match &self {
             Self::Select(select) if select.options.is_empty() => {
                 Err("options: must have at least one choice".to_owned())
@@ -203,6 +206,7 @@ mod tests {
             Ok(r#"{"call":"confirm","args":{"title":"Go?"}}"#),
         );
         check(HostCallKind::Editor, r#"{"title":" "}"#, Err("title: must not be empty"));
+        check(HostCallKind::Input, r#"{"title":"a\nb"}"#, Err("title: must be one line"));
         check(
             HostCallKind::Select,
             r#"{"title":"x","options":[]}"#,

@@ -5,7 +5,7 @@ use secrecy::SecretString;
 use super::{ChoiceReason, EnvironmentProbe, env_value};
 use crate::catalog;
 use crate::config::ApiDialect;
-use crate::models::{ConfiguredProvider, ModelsFile, expand_variables};
+use crate::models::{ConfiguredProvider, ModelsFile, expand_variables, variables_in};
 use crate::presets::{PRESETS, ProviderPreset, find_preset};
 
 /// The location of a provider's key.
@@ -85,12 +85,19 @@ pub fn known_keys(models: &ModelsFile, environment: &dyn EnvironmentProbe) -> Ve
     let custom = models.custom_providers().filter_map(|name| ProviderCandidate::by_name(name, models));
     let keys = presets.chain(custom).flat_map(|provider| {
         let headers = provider.own.into_iter().flat_map(ConfiguredProvider::secret_headers);
-        let header =
-            |(_, value): &(String, String)| expand_variables(value, |name| environment.var(name)).ok();
-        let values = headers.filter_map(header).map(SecretString::from);
+        let values =
+            headers.flat_map(|(_, value)| header_secrets(value, environment)).map(SecretString::from);
         provider.key(environment).map(|(key, _)| key).into_iter().chain(values).collect::<Vec<_>>()
     });
     keys.collect()
+}
+
+/// Returns the secrets in a header, such as the cookies of a list: the values of its variables, and its words.
+fn header_secrets(value: &str, environment: &dyn EnvironmentProbe) -> Vec<String> {
+    let expanded = expand_variables(value, |name| environment.var(name)).unwrap_or_default();
+    let words = expanded.split([' ', ';', ',']).filter(|word| !word.is_empty()).map(str::to_owned);
+    let variables = variables_in(value).filter_map(|name| environment.var(name));
+    words.chain(variables).collect()
 }
 
 impl<'a> ProviderCandidate<'a> {

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 
 use haft_core::model::{Model, ThinkingLevel};
-use haft_providers::{ModelChoice, ModelsError, ModelsFile, choose_model, key_location, known_keys};
+use haft_providers::{
+    KeyRedactor, ModelChoice, ModelsError, ModelsFile, choose_model, key_location, known_keys,
+};
 use haft_test_support::model_server::{ModelServer, Scenario, TokenCounts, WireFormat};
-use secrecy::ExposeSecret as _;
 use serde_json::{Value, json};
 
 use crate::choosing::{Stage, preference, told};
@@ -226,15 +227,23 @@ async fn local_server_with_described_models_lists_its_models() {
 fn headers_with_secrets_are_keys_and_their_variables_stay_out_of_commands() {
     let headers = json!({
         "Authorization": "Bearer $LAB_LOGIN", "x-api-key": "literal-${LAB_PART}$$", "x-session-token": "$UNSET",
-        "x-team": "$LAB_TEAM"
+        "Cookie": "sid=$LAB_SID; theme=dark", "x-author": "somebody-else", "x-team": "$LAB_TEAM"
     });
     let models = models(json!({"lab": {"base_url": "http://lab:1/v1", "headers": headers}}));
     let mut variables: Vec<_> = models.key_variables().collect();
     variables.sort_unstable();
-    assert_eq!(variables, ["LAB_LOGIN", "LAB_PART", "UNSET"]);
-    let vars = HashMap::from([("LAB_LOGIN", "login-1"), ("LAB_PART", "part-1"), ("LAB_TEAM", "team-1")]);
+    assert_eq!(variables, ["LAB_LOGIN", "LAB_PART", "LAB_SID", "UNSET"]);
+    let vars = HashMap::from([
+        ("LAB_LOGIN", "login-123"),
+        ("LAB_PART", "part-123"),
+        ("LAB_SID", "session-4711"),
+        ("LAB_TEAM", "team-12345"),
+    ]);
     let keys = known_keys(&models, &Stage { vars, ..Stage::default() });
-    let mut keys: Vec<_> = keys.iter().map(|key| key.expose_secret()).collect();
-    keys.sort_unstable();
-    assert_eq!(keys, ["Bearer login-1", "literal-part-1$"]);
+    let redactor = KeyRedactor::new(&keys);
+    let text = "login-123 literal-part-123$ session-4711 team-12345 somebody-else";
+    let shown = redactor.redact(text).unwrap();
+    assert!(shown.contains("team-12345") && shown.contains("somebody-else"), "{shown}");
+    let secrets = ["login-123", "part-123", "session-4711"];
+    assert!(!secrets.iter().any(|secret| shown.contains(secret)), "{shown}");
 }

@@ -72,5 +72,5 @@ async fn host_without_the_capability_is_unavailable() {
     let harness = Harness::start_with(extension(), HostInfo { capabilities, ..host_info() }).await;
     let decision = harness.intercept_tool_call("bash", json!({"command": "ls"})).await;
     let text = format!("{decision:?}");
-    assert!(text.contains("Block") && text.contains("asks the person nothing"), "{text}");
+    assert!(text.contains("Block") && text.contains("does not support questions"), "{text}");
 }

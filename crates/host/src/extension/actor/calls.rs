@@ -2,13 +2,15 @@
 //! needed.
 
 use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Weak};
 
+use futures::FutureExt as _;
 use futures::channel::mpsc;
 use futures::future::Either;
 use haft_protocol::RawJson;
 use haft_protocol::defense::{Defense, is_up};
-use haft_protocol::ext::{AskCall, AskEnd, HostResult};
+use haft_protocol::ext::{AskCall, AskEnd, HostCallError, HostResult, ResultBlock};
 use haft_protocol::ids::{ExtensionName, RequestId};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -49,9 +51,12 @@ impl HostCallTasks {
                 Either::Right(self.asker.clone().serve(cancel.clone(), id.clone(), ask))
             }
         };
-        self.open.insert(id, cancel);
+        self.open.insert(id.clone(), cancel);
+        let failed = id;
         self.tasks.spawn(async move {
-            let result = work.await;
+            let done = AssertUnwindSafe(work).catch_unwind().await;
+            // A call without a result would hold the request that waits for it.
+            let result = done.unwrap_or_else(|_| panicked_result(failed));
             if let Some(to) = to.upgrade() {
                 // An extension that ended needs no result.
                 _ = to.unbounded_send(ActorCommand::HostCallDone(result));
@@ -79,6 +84,19 @@ impl HostCallTasks {
     pub(super) async fn wait_until_ended(&self) {
         self.tasks.close();
         _ = timeout(CALLS_END, self.tasks.wait()).await;
+    }
+}
+
+fn panicked_result(id: RequestId) -> HostResult {
+    HostResult {
+        id,
+        content: vec![ResultBlock::Text { text: "the call ended with an internal error".to_owned() }],
+        is_error: true,
+        code: Some(HostCallError::Failed),
+        by: None,
+        permission: None,
+        details: None,
+        value: None,
     }
 }
 

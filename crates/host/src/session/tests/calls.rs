@@ -272,3 +272,19 @@ fn question_needs_the_permission_ui() {
     assert!(fixture.transcript.contains(r#""permission":"ui""#), "{}", fixture.transcript);
     assert!(!fixture.transcript.contains('*'), "{}", fixture.transcript);
 }
+
+#[test]
+fn question_is_withdrawn_when_its_request_is_answered() {
+    let mut fixture = SessionFixture::ready();
+    let guard = fixture.guard("guard");
+    confirm(&mut fixture, "a", "");
+    call(&mut fixture, "b", "exec");
+    fixture.line(&format!(r#"{{"type":"event_intercept_response","id":"{guard}","block":true}}"#));
+    let cancelled: Vec<&str> = fixture
+        .transcript
+        .lines()
+        .filter_map(|line| line.split_once("* cancel "))
+        .map(|(_, id)| id)
+        .collect();
+    assert_eq!(cancelled, ["a"]);
+}
