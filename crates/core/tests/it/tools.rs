@@ -388,8 +388,8 @@ fn replaced_tool_keeps_its_place() {
 #[tokio::test]
 async fn start_of_call_has_the_label_of_its_tool() {
     let script = Script::new(vec![calls(vec![call("t1", "weather", "{}")]), says("ok")]);
-    let labelled = ToolSpec { label: Some("Weather".into()), ..ToolSpec::new("weather", "") };
-    let agent = script.agent().tool(Given(labelled)).build().unwrap();
+    let labeled = ToolSpec { label: Some("Weather".into()), ..ToolSpec::new("weather", "") };
+    let agent = script.agent().tool(Given(labeled)).build().unwrap();
     let events: Vec<_> = futures::StreamExt::collect(agent.prompt("go")).await;
     let labels = events.into_iter().filter_map(|event| match event {
         AgentEvent::ToolStart { label, .. } => Some(label),

@@ -77,7 +77,7 @@ fn shows_unfinished_thinking() {
 }
 
 #[test]
-fn labelled_tool_shows_its_newest_progress() {
+fn labeled_tool_shows_its_newest_progress() {
     let mut shown = Shown::new(60, 8);
     let state =
         |text: &str| E::ToolProgress { id: id("1"), text: text.into(), replaces: true, details: None };
