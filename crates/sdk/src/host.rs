@@ -50,10 +50,10 @@ impl Host {
         id: &RequestId,
         tool_call: Option<HandledToolCall>,
     ) -> (Self, RequestGuard) {
-        let cancelled = self.open_requests().begin(id.clone());
-        let request = HandledRequest { id: id.clone(), tool_call, cancelled };
-        let host = Self { shared: Arc::clone(&self.shared), request: Some(Arc::new(request)) };
-        (host, RequestGuard { requests: Arc::clone(&self.shared.requests), id: id.clone() })
+        let request = HandledRequest::new(id.clone(), tool_call);
+        self.open_requests().begin(Arc::clone(&request));
+        let host = Self { shared: Arc::clone(&self.shared), request: Some(Arc::clone(&request)) };
+        (host, RequestGuard { requests: Arc::clone(&self.shared.requests), request })
     }
 
     pub(crate) fn open_requests(&self) -> &OpenRequests {
@@ -125,17 +125,13 @@ impl Host {
     /// completes in handlers of events, and under a host that does not report it.
     pub async fn wait_until_cancelled(&self) {
         let Some(request) = &self.request else { return std::future::pending().await };
-        let mut cancelled = request.cancelled.clone();
-        // The sender is dropped with the answer, after which nothing can be cancelled.
-        if cancelled.wait_for(|cancelled| *cancelled).await.is_err() {
-            std::future::pending().await
-        }
+        request.wait_until_cancelled().await;
     }
 
     /// True if the host no longer waits for the answer of this handler; see
     /// [`wait_until_cancelled`](Self::wait_until_cancelled).
     pub fn is_cancelled(&self) -> bool {
-        self.request.as_ref().is_some_and(|request| *request.cancelled.borrow())
+        self.request.as_ref().is_some_and(|request| request.is_cancelled())
     }
 
     fn tool_call(&self) -> Option<(&HandledRequest, &HandledToolCall)> {

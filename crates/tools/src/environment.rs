@@ -118,6 +118,15 @@ pub trait Environment: Send + Sync {
     }
 }
 
+/// Resolves the links of a path if it exists.
+pub(crate) fn resolve_existing(path: &Path) -> PathBuf {
+    // One call; resolving a missing path reads each directory above for a link.
+    match path.symlink_metadata() {
+        Ok(_) => path.canonicalize().unwrap_or_else(|_| path.to_owned()),
+        Err(_) => path.to_owned(),
+    }
+}
+
 /// Removes `.` and `..` components; a `..` removes the component before it.
 pub(crate) fn remove_dots(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();

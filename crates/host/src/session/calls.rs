@@ -182,15 +182,5 @@ fn first_line(result: &HostResult) -> &str {
 
 /// Returns the answer to a call that is refused.
 pub(super) fn refuse_call(id: RequestId, code: HostCallError, text: String) -> Box<HostResult> {
-    let content = vec![ResultBlock::Text { text }];
-    Box::new(HostResult {
-        id,
-        content,
-        is_error: true,
-        code: Some(code),
-        by: None,
-        permission: None,
-        details: None,
-        value: None,
-    })
+    Box::new(HostResult::from_failure(id, code, text))
 }

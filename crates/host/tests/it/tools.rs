@@ -266,13 +266,16 @@ fn progress(text: &str, details: Option<Value>) -> ToolProgress {
     ToolProgress { text: text.to_owned(), replaces: true, details: details.map(Into::into) }
 }
 
+fn context_with_progress() -> (ToolContext, Arc<Mutex<Vec<ToolProgress>>>) {
+    let shown: Arc<Mutex<Vec<ToolProgress>>> = Arc::default();
+    let sink = Arc::clone(&shown);
+    (ToolContext::new(CancellationToken::new(), move |progress| sink.lock().unwrap().push(progress)), shown)
+}
+
 #[tokio::test(start_paused = true)]
 async fn newest_progress_of_a_call_is_shown() {
     let (host, mut peer, events) = host_announcing("weather", &["progress"], [register("weather", "")]).await;
-    let shown: Arc<Mutex<Vec<ToolProgress>>> = Arc::default();
-    let sink = Arc::clone(&shown);
-    let context =
-        ToolContext::new(CancellationToken::new(), move |progress| sink.lock().unwrap().push(progress));
+    let (context, shown) = context_with_progress();
     let answering = async {
         let question = peer.expect("tool_call").await;
         peer.answer(&question, "progress", json!({"content": [{"type": "text", "text": "0 %"}]})).await;
@@ -297,10 +300,7 @@ async fn newest_progress_of_a_call_is_shown() {
 #[tokio::test(start_paused = true)]
 async fn long_progress_is_cut_to_its_end() {
     let (host, mut peer, _) = host_announcing("weather", &["progress"], [register("weather", "")]).await;
-    let shown: Arc<Mutex<Vec<ToolProgress>>> = Arc::default();
-    let sink = Arc::clone(&shown);
-    let context =
-        ToolContext::new(CancellationToken::new(), move |progress| sink.lock().unwrap().push(progress));
+    let (context, shown) = context_with_progress();
     let answering = async {
         let question = peer.expect("tool_call").await;
         let text = format!("{}end", "line\n".repeat(100_000));

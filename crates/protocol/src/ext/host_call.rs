@@ -83,6 +83,28 @@ pub struct HostResult {
     pub value: Option<RawJson>,
 }
 
+impl HostResult {
+    /// Returns the result of a successful call with this content.
+    pub fn with_content(id: RequestId, content: Vec<ResultBlock>) -> Self {
+        Self {
+            id,
+            content,
+            is_error: false,
+            code: None,
+            by: None,
+            permission: None,
+            details: None,
+            value: None,
+        }
+    }
+
+    /// Returns the result of a failed call. The text says why.
+    pub fn from_failure(id: RequestId, code: HostCallError, text: impl Into<String>) -> Self {
+        let content = vec![ResultBlock::Text { text: text.into() }];
+        Self { is_error: true, code: Some(code), ..Self::with_content(id, content) }
+    }
+}
+
 fn object_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RawJson>, D::Error> {
     match Option::<RawJson>::deserialize(deserializer)? {
         Some(value) if !value.is_object() => Err(D::Error::custom("expected a JSON object")),

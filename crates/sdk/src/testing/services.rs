@@ -8,7 +8,6 @@ use haft_protocol::ext::{
     AskAnswer, AskCall, AskEnd, HostCall, HostCallError, HostCallKind, HostFrame, HostResult, ResultBlock,
     UiAnswer,
 };
-use haft_protocol::ids::RequestId;
 use serde_json::{Value, json};
 use tokio::io::{AsyncWriteExt, DuplexStream, WriteHalf};
 use tokio::sync::{Mutex, watch};
@@ -76,25 +75,9 @@ fn answer_call(call: HostCall, behavior: &HostBehavior) -> HostResult {
                 },
             };
             let value = Some(RawJson::from_value(&answer).expect("an answer has a JSON form"));
-            HostResult { value, ..result(call.id, Vec::new()) }
+            HostResult { value, ..HostResult::with_content(call.id, Vec::new()) }
         }
-        Some(Err(reason)) => {
-            let content = vec![ResultBlock::Text { text: reason }];
-            HostResult { is_error: true, code: Some(HostCallError::InvalidArgs), ..result(call.id, content) }
-        }
-    }
-}
-
-fn result(id: RequestId, content: Vec<ResultBlock>) -> HostResult {
-    HostResult {
-        id,
-        content,
-        is_error: false,
-        code: None,
-        by: None,
-        permission: None,
-        details: None,
-        value: None,
+        Some(Err(reason)) => HostResult::from_failure(call.id, HostCallError::InvalidArgs, reason),
     }
 }
 
@@ -105,12 +88,11 @@ fn run_service(HostCall { id, call, args, .. }: HostCall, answers: &ServiceHandl
         Ok(done) => {
             let details = (call == "exec").then(|| json!({ "exit_code": 0 }).into());
             let content = text(done);
-            HostResult { details, ..result(id, content) }
+            HostResult { details, ..HostResult::with_content(id, content) }
         }
         Err(error) => {
             let (code, by, permission, reason) = error_parts(error);
-            let content = text(reason);
-            HostResult { is_error: true, code: Some(code), by, permission, ..result(id, content) }
+            HostResult { by, permission, ..HostResult::from_failure(id, code, reason) }
         }
     }
 }

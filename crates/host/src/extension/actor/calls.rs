@@ -10,7 +10,7 @@ use futures::channel::mpsc;
 use futures::future::Either;
 use haft_protocol::RawJson;
 use haft_protocol::defense::{Defense, is_up};
-use haft_protocol::ext::{AskCall, AskEnd, HostCallError, HostResult, ResultBlock};
+use haft_protocol::ext::{AskCall, AskEnd, HostCallError, HostResult};
 use haft_protocol::ids::{ExtensionName, RequestId};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -52,11 +52,13 @@ impl HostCallTasks {
             }
         };
         self.open.insert(id.clone(), cancel);
-        let failed = id;
         self.tasks.spawn(async move {
             let done = AssertUnwindSafe(work).catch_unwind().await;
             // A call without a result would hold the request that waits for it.
-            let result = done.unwrap_or_else(|_| panicked_result(failed));
+            let failed = || {
+                HostResult::from_failure(id, HostCallError::Failed, "the call ended with an internal error")
+            };
+            let result = done.unwrap_or_else(|_| failed());
             if let Some(to) = to.upgrade() {
                 // An extension that ended needs no result.
                 _ = to.unbounded_send(ActorCommand::HostCallDone(result));
@@ -87,19 +89,6 @@ impl HostCallTasks {
     }
 }
 
-fn panicked_result(id: RequestId) -> HostResult {
-    HostResult {
-        id,
-        content: vec![ResultBlock::Text { text: "the call ended with an internal error".to_owned() }],
-        is_error: true,
-        code: Some(HostCallError::Failed),
-        by: None,
-        permission: None,
-        details: None,
-        value: None,
-    }
-}
-
 /// Asks the person for one extension.
 #[derive(Clone)]
 pub(super) struct PersonAsker {
@@ -114,16 +103,8 @@ impl PersonAsker {
         let answer =
             cancel.run_until_cancelled(asked).await.unwrap_or_else(|| ask.without_answer(AskEnd::Cancelled));
         self.log.log_host_line(format_args!("host_call {}: {}", ask.kind(), answer.why));
-        HostResult {
-            id,
-            content: Vec::new(),
-            is_error: false,
-            code: None,
-            by: None,
-            permission: None,
-            details: None,
-            // An answer always has a JSON form.
-            value: RawJson::from_value(&answer).ok(),
-        }
+        // An answer always has a JSON form.
+        let value = RawJson::from_value(&answer).ok();
+        HostResult { value, ..HostResult::with_content(id, Vec::new()) }
     }
 }

@@ -13,19 +13,14 @@ fn call(fixture: &mut SessionFixture, id: &str, call: &str) {
 
 fn done(fixture: &mut SessionFixture, id: &str) {
     let content = vec![ResultBlock::Text { text: "done".into() }];
-    let (id, is_error) = (RequestId::new(id), false);
-    let result = HostResult {
-        id,
-        content,
-        is_error,
-        code: None,
-        by: None,
-        permission: None,
-        details: None,
-        value: None,
-    };
+    let result = HostResult::with_content(RequestId::new(id), content);
     fixture.session.handle_result(result, fixture.now);
     fixture.settle();
+}
+
+fn cancelled_calls(fixture: &SessionFixture) -> Vec<&str> {
+    let cancelled = fixture.transcript.lines().filter_map(|line| line.split_once("* cancel "));
+    cancelled.map(|(_, id)| id).collect()
 }
 
 #[test]
@@ -89,13 +84,7 @@ fn call_ends_with_last_query_that_it_may_serve() {
     fixture.line(&format!(r#"{{"type":"tool_result","id":"{tool}","content":[]}}"#));
     fixture.session.cancel(&tool, fixture.now);
     fixture.settle();
-    let cancelled: Vec<&str> = fixture
-        .transcript
-        .lines()
-        .filter_map(|line| line.split_once("* cancel "))
-        .map(|(_, id)| id)
-        .collect();
-    assert_eq!(cancelled, ["both", "one"]);
+    assert_eq!(cancelled_calls(&fixture), ["both", "one"]);
 }
 
 /// A call for an answer that came too late ends, like a call for a cancelled query.
@@ -107,13 +96,7 @@ fn call_ends_with_overdue_query() {
     call(&mut fixture, "asked", "exec");
     fixture.pass(Duration::from_secs(3600));
     assert!(fixture.transcript.contains("hook_timeout"), "{}", fixture.transcript);
-    let cancelled: Vec<&str> = fixture
-        .transcript
-        .lines()
-        .filter_map(|line| line.split_once("* cancel "))
-        .map(|(_, id)| id)
-        .collect();
-    assert_eq!(cancelled, ["asked"]);
+    assert_eq!(cancelled_calls(&fixture), ["asked"]);
 }
 
 #[test]
@@ -280,11 +263,5 @@ fn question_is_withdrawn_when_its_request_is_answered() {
     confirm(&mut fixture, "a", "");
     call(&mut fixture, "b", "exec");
     fixture.line(&format!(r#"{{"type":"event_intercept_response","id":"{guard}","block":true}}"#));
-    let cancelled: Vec<&str> = fixture
-        .transcript
-        .lines()
-        .filter_map(|line| line.split_once("* cancel "))
-        .map(|(_, id)| id)
-        .collect();
-    assert_eq!(cancelled, ["a"]);
+    assert_eq!(cancelled_calls(&fixture), ["a"]);
 }

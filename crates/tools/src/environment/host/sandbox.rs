@@ -10,7 +10,7 @@ use haft_launch::sandbox::{ConfinementLevel, NetworkAccess, SandboxBasis, detect
 use super::FileAccessRules;
 use super::atomic::PathBoundary;
 use super::protected::{ProtectedPaths, ResolvedLinks, names_at_top, resolve_links};
-use crate::environment::{AccessKind, EnvironmentError, remove_dots};
+use crate::environment::{AccessKind, EnvironmentError, remove_dots, resolve_existing};
 
 /// The files, programs and network that tools may use without an approval. Commands run in a sandbox of the operating
 /// system; file tools check each path.
@@ -80,7 +80,7 @@ impl ToolSandbox {
             let mut others = others.flat_map(|(other, place)| [Some(*other), place.real.as_ref()]).flatten();
             others.any(|other| links.iter().any(|link| is_below(link, other)))
         };
-        let never: Vec<PathBuf> = self.never.iter().map(|path| resolve(path)).collect();
+        let never: Vec<PathBuf> = self.never.iter().map(|path| resolve_existing(path)).collect();
         let permitted = resolved.iter().filter_map(|(path, place)| {
             let real = place.real.as_ref()?;
             let is_never = never.iter().any(|never| real.starts_with(never));
@@ -109,7 +109,7 @@ impl ToolSandbox {
         sandbox.hide = match isolated {
             // Separate mounts hide only what exists; resolving fifty missing paths takes longer than the command.
             true => existing_paths(hidden),
-            false => hidden.map(resolve).collect(),
+            false => hidden.map(resolve_existing).collect(),
         };
         if isolated || cfg!(target_os = "macos") {
             sandbox.protect = protected.existing_below(&sandbox.write);
@@ -129,7 +129,7 @@ pub(super) fn for_listed_paths(rules: &FileAccessRules, temp: &Path) -> Sandbox 
     let level = if isolated { ConfinementLevel::Isolated } else { ConfinementLevel::Standard };
     let mut sandbox = Sandbox::new(level);
     let listed = |paths: &Option<Vec<PathBuf>>| paths.clone().unwrap_or_default();
-    sandbox.hide = rules.never.iter().map(|path| resolve(path)).collect();
+    sandbox.hide = rules.never.iter().map(|path| resolve_existing(path)).collect();
     let hidden = sandbox.hide.clone();
     let permitted = |paths: Vec<PathBuf>| -> Vec<PathBuf> {
         let paths = existing_paths(paths.iter().map(PathBuf::as_path)).into_iter();
@@ -207,7 +207,7 @@ pub(super) fn check_without_boundaries(
     access: AccessKind,
 ) -> Result<(), EnvironmentError> {
     let resolved = resolve_missing(path);
-    let is_in = |paths: &[PathBuf]| paths.iter().any(|other| resolved.starts_with(resolve(other)));
+    let is_in = |paths: &[PathBuf]| paths.iter().any(|other| resolved.starts_with(resolve_existing(other)));
     let may_read = is_in(&sandbox.read);
     match access {
         AccessKind::Read if may_read => Ok(()),
@@ -223,13 +223,6 @@ pub(super) fn check_without_boundaries(
 fn existing_paths<'a>(paths: impl Iterator<Item = &'a Path>) -> Vec<PathBuf> {
     // Resolving reads each directory above for a link; the first check is one call.
     paths.filter(|path| path.exists()).filter_map(|path| path.canonicalize().ok()).collect()
-}
-
-fn resolve(path: &Path) -> PathBuf {
-    match path.symlink_metadata() {
-        Ok(_) => path.canonicalize().unwrap_or_else(|_| path.to_owned()),
-        Err(_) => path.to_owned(),
-    }
 }
 
 /// Resolves the links of a path as far as it exists, then `..` in the rest.

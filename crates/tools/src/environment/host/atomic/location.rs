@@ -12,7 +12,7 @@ use rustix::io::Errno;
 
 use super::dir::DirHandle;
 use crate::environment::EnvironmentError;
-use crate::environment::has_protected_name;
+use crate::environment::{has_protected_name, resolve_existing};
 
 /// The boundary of the accessible files.
 #[derive(Debug)]
@@ -65,14 +65,9 @@ impl PathBoundary {
         done: &'static str,
     ) -> io::Result<Self> {
         let places = |paths: &[PathBuf]| paths.iter().filter_map(|path| BoundaryEntry::open(path)).collect();
-        // Most of the paths do not exist; resolving one reads each directory above for a link.
-        let resolved = |path: &PathBuf| match path.symlink_metadata() {
-            Ok(_) => path.canonicalize().unwrap_or_else(|_| path.clone()),
-            Err(_) => path.clone(),
-        };
         Ok(Self {
             own: places(own),
-            never: never.iter().map(resolved).collect(),
+            never: never.iter().map(|path| resolve_existing(path)).collect(),
             allowed: within.map(places),
             admitted: Mutex::default(),
             protects_names: false,
