@@ -24,6 +24,7 @@ mod snapshot;
 mod state;
 pub mod store;
 mod sync;
+mod tags;
 mod tree;
 
 use std::path::{Path, PathBuf};
@@ -43,7 +44,8 @@ pub use context::{INTERRUPTED, NOT_RUN, SessionContext, build_context};
 pub(crate) use context::{complete_tool_calls, missing_result};
 pub use id::{EntryId, SessionId};
 pub use recover::{RecoveredSession, SessionRepair, recover};
-pub use tree::labels;
+pub use tags::tag_text;
+pub use tree::{fold_tags, labels};
 
 /// The guarantee that an entry needs before it is acknowledged. In both cases it survives the end of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

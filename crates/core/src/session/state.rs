@@ -1,5 +1,6 @@
 //! The state of a session behind its lock: entries, leaf, and storage.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,13 +10,13 @@ use haft_protocol::message::Rfc3339Time;
 
 use super::SessionError;
 use super::disk::{Disk, read_file_lines};
-use super::entry::{EntryBody, ForkOrigin, SessionEntry, SessionHeader};
+use super::entry::{EntryBody, ForkOrigin, SessionEntry, SessionHeader, Tags};
 use super::id::{EntryId, SessionId};
 use super::log::{AppendError, LogFile, SessionLog, resolve_link};
 use super::recover::{RecoveredSession, SessionRepair, recover};
 use super::relocation::LogSnapshot;
 use super::relocation::{LogRelocation, RelocatedLog};
-use super::tree::SessionTree;
+use super::tree::{SessionTree, fold_tags};
 use super::{build_context, header, resume};
 
 pub(super) struct SessionState {
@@ -32,6 +33,36 @@ pub(super) struct SessionState {
     closed: bool,
     /// The current name, if it has been read; an empty string if there is none.
     pub(super) name: Option<String>,
+    pub(super) tags: KnownTags,
+}
+
+/// The tags of the session, as far as they are known.
+pub(super) enum KnownTags {
+    /// The file has not been read; the changes that were appended meanwhile.
+    Unread(Vec<Tags>),
+    Folded(BTreeMap<String, String>),
+}
+
+impl KnownTags {
+    fn add(&mut self, change: &Tags) {
+        match self {
+            Self::Unread(changes) => changes.push(change.clone()),
+            Self::Folded(tags) => change.apply_to(tags),
+        }
+    }
+
+    /// Completes the tags that were found in the file, and returns the current ones.
+    pub(super) fn resolve(&mut self, mut found: BTreeMap<String, String>) -> BTreeMap<String, String> {
+        match self {
+            Self::Folded(tags) => tags.clone(),
+            Self::Unread(changes) => {
+                // The appended changes are newer. To apply those that are in the file once more changes nothing.
+                changes.iter().for_each(|change| change.apply_to(&mut found));
+                *self = Self::Folded(found.clone());
+                found
+            }
+        }
+    }
 }
 
 enum SessionStorage {
@@ -107,13 +138,24 @@ impl SessionState {
     /// Adds entries that exist only in memory, each after the one that it follows.
     pub(super) fn with_entries(mut self, entries: Vec<Arc<SessionEntry>>) -> Self {
         self.leaf = entries.last().map(|entry| entry.id);
+        self.tags = KnownTags::Folded(fold_tags(entries.iter().map(Arc::as_ref)));
         self.tree = entries.into_iter().collect();
         self
     }
 
     fn new(header: SessionHeader, kept: SessionStorage) -> Self {
-        let (tree, repairs) = (SessionTree::default(), Vec::new());
-        Self { header, tree, leaf: None, kept, repairs, given: 0, safe: 0, closed: false, name: None }
+        Self {
+            header,
+            tree: SessionTree::default(),
+            leaf: None,
+            kept,
+            repairs: Vec::new(),
+            given: 0,
+            safe: 0,
+            closed: false,
+            name: None,
+            tags: KnownTags::Folded(BTreeMap::new()),
+        }
     }
 
     pub(super) fn in_memory(header: SessionHeader) -> Self {
@@ -162,7 +204,8 @@ impl SessionState {
         let leaf = entries.last().map(|entry| entry.id);
         let kept = kept(&header);
         let tree = entries.into_iter().map(Arc::new).collect();
-        Self { tree, leaf, repairs, ..Self::new(header, kept) }
+        let tags = KnownTags::Unread(Vec::new());
+        Self { tree, leaf, repairs, tags, ..Self::new(header, kept) }
     }
 
     /// Appends an entry; returns its id and its destination.
@@ -178,6 +221,9 @@ impl SessionState {
         let written = self.write(&entry)?;
         if let EntryBody::Name(name) = &entry.body {
             self.name = Some(name.name.clone());
+        }
+        if let EntryBody::Tags(change) = &entry.body {
+            self.tags.add(change);
         }
         let id = entry.id;
         self.tree.push(Arc::new(entry));

@@ -7,4 +7,5 @@ mod lines;
 mod recovery;
 mod resuming;
 mod stores;
+mod tags;
 mod whole;
