@@ -1,6 +1,6 @@
 //! Operations on all branches of a session: reading, forking and abandoning them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::recover::recover;
 use super::relocation::LogSnapshot;
 use super::state::{KnownTags, SessionSnapshot, SessionState, SnapshotStorage};
 use super::tree::{SessionTree, fold_tags};
-use super::{Session, header, store};
+use super::{Session, SharedSession, header, store};
 
 impl Session {
     /// Creates a session from the branch that ends with `at`, or with the [leaf](Self::leaf); an empty session without
@@ -115,6 +115,22 @@ impl Session {
     }
 }
 
+impl SharedSession {
+    /// Reads the ids of the entries that are only in the file, once, so that a caller's id can be compared with them.
+    pub(super) fn read_file_ids(&self) -> Result<(), SessionError> {
+        let whole = {
+            let state = self.lock();
+            if state.knows_all_ids() {
+                return Ok(());
+            }
+            state.snapshot()
+        };
+        let ids = whole.read_ids()?;
+        self.lock().file_ids.get_or_insert(ids);
+        Ok(())
+    }
+}
+
 impl SessionSnapshot {
     fn fork(self, at: Option<EntryId>) -> Result<SessionState, SessionError> {
         let Self { header: old, leaf, entries, home } = self;
@@ -161,6 +177,16 @@ impl SessionSnapshot {
     fn read_tags(self) -> Result<BTreeMap<String, String>, SessionError> {
         let tags = self.digest()?.map(|digest| digest.tags);
         Ok(tags.unwrap_or_else(|| fold_tags(self.entries.iter().map(Arc::as_ref))))
+    }
+
+    /// Returns the ids of all lines of the file; an empty set if there is no file to read.
+    fn read_ids(&self) -> Result<HashSet<EntryId>, SessionError> {
+        match &self.home {
+            SnapshotStorage::File { source, .. } => source.read_ids(),
+            SnapshotStorage::Memory
+            | SnapshotStorage::NotCreated { .. }
+            | SnapshotStorage::ReadOnly { .. } => Ok(HashSet::new()),
+        }
     }
 
     /// Returns the newest name; an empty string if there is none.

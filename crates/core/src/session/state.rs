@@ -1,6 +1,6 @@
 //! The state of a session behind its lock: entries, leaf, and storage.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,6 +34,8 @@ pub(super) struct SessionState {
     /// The current name, if it has been read; an empty string if there is none.
     pub(super) name: Option<String>,
     pub(super) tags: KnownTags,
+    /// The ids of all lines of the file, if they have been read.
+    pub(super) file_ids: Option<HashSet<EntryId>>,
 }
 
 /// The tags of the session, as far as they are known.
@@ -155,6 +157,7 @@ impl SessionState {
             closed: false,
             name: None,
             tags: KnownTags::Folded(BTreeMap::new()),
+            file_ids: None,
         }
     }
 
@@ -208,16 +211,31 @@ impl SessionState {
         Self { tree, leaf, repairs, tags, ..Self::new(header, kept) }
     }
 
-    /// Appends an entry; returns its id and its destination.
+    /// True if the ids of all entries are in memory.
+    pub(super) fn knows_all_ids(&self) -> bool {
+        self.file_ids.is_some() || !matches!(self.kept, SessionStorage::File { known: false, .. })
+    }
+
+    /// True if a line of the session has the id. The ids of all entries must be in memory.
+    fn has_id(&self, id: EntryId) -> bool {
+        let in_file = self.file_ids.as_ref().is_some_and(|ids| ids.contains(&id));
+        in_file || self.tree.get(id).is_some() || id.is_session(self.header.id)
+    }
+
+    /// Appends an entry with the caller's id or a new one; returns the id and the destination of the entry.
     pub(super) fn append(
         &mut self,
+        id: Option<EntryId>,
         mut body: EntryBody,
         time: Rfc3339Time,
     ) -> Result<(EntryId, AppendOutcome), SessionError> {
+        if let Some(id) = id.filter(|id| self.has_id(*id)) {
+            return Err(SessionError::DuplicateId(id));
+        }
         if let EntryBody::Compaction(compaction) = &mut body {
             compaction.settings = build_context(&self.branch()).settings;
         }
-        let entry = SessionEntry { id: EntryId::new(), parent: self.leaf, time, body };
+        let entry = SessionEntry { id: id.unwrap_or_default(), parent: self.leaf, time, body };
         let written = self.write(&entry)?;
         if let EntryBody::Name(name) = &entry.body {
             self.name = Some(name.name.clone());
@@ -341,7 +359,7 @@ impl SessionState {
     pub(super) fn finish_relocation(&mut self, mut moved: RelocatedLog) -> Result<(), SessionError> {
         // Nearly always there is nothing to add, because callers wait while a session moves.
         if let Err(error) = moved.add(self.tree.all()) {
-            moved.discard();
+            moved.discard_file();
             return Err(error);
         }
         let RelocatedLog { log, header, repair, .. } = moved;
