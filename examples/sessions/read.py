@@ -4,6 +4,7 @@
     read.py FILE                   the transcript, for people
     read.py --json FILE            each message as a line of JSON
     read.py --interventions FILE   what extensions did, each a line of JSON
+    read.py --tags FILE            the tags of the session, as a line of JSON
 
 Needs nothing but Python. The format is described in docs/session-format.md; the parts of this program have the names of
 its sections.
@@ -119,6 +120,25 @@ def interventions_of(branch):
             if entry["type"] == "custom" and (entry["owner"], entry["kind"]) == ("haft", "intervention")]
 
 
+def tags_of(entries):
+    """Returns the tags by key, from the entries of all branches, in order."""
+    tags = {}
+    for entry in entries:
+        if entry["type"] != "tags":
+            continue
+        changes = entry["tags"]
+        if isinstance(changes, list):  # Words, as earlier versions wrote them: all tags, without values.
+            entry, changes = {"replace": True}, dict.fromkeys(changes, "")
+        if entry.get("replace"):
+            tags.clear()
+        for key, value in changes.items():
+            if value is None:
+                tags.pop(key, None)
+            else:
+                tags[key] = value
+    return tags
+
+
 class Messages:
     """Returns a transcript in which every tool call has exactly one result, directly after its message."""
 
@@ -191,7 +211,7 @@ def main(arguments):
     if arguments and arguments[0] in ("-h", "--help"):
         print(__doc__.strip())
         return
-    options = [argument for argument in arguments[:1] if argument in ("--json", "--interventions")]
+    options = [argument for argument in arguments[:1] if argument in ("--json", "--interventions", "--tags")]
     files = arguments[len(options):]
     if len(files) != 1:
         sys.exit(__doc__)
@@ -202,8 +222,14 @@ def main(arguments):
         sys.exit(f"read.py: cannot read {files[0]}: {error.strerror}")
     if not is_session(data):
         sys.exit(f"read.py: {files[0]} is not a session of haft")
-    branch, compaction = branch_of(read_entries(data))
-    wanted = interventions_of(branch) if "--interventions" in options else messages_of(branch, compaction)
+    entries = read_entries(data)
+    branch, compaction = branch_of(entries)
+    if "--tags" in options:
+        wanted = [tags_of(entries.values())]
+    elif "--interventions" in options:
+        wanted = interventions_of(branch)
+    else:
+        wanted = messages_of(branch, compaction)
     for one in wanted:
         print(json.dumps(one, ensure_ascii=False) if options else show(one))
 

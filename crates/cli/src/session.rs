@@ -8,13 +8,14 @@ mod show;
 mod text;
 mod tree;
 
+use std::collections::BTreeMap;
 use std::io::{self, IsTerminal as _};
 
 use haft_config::Home;
 use haft_core::sanitize::sanitize_line;
 use haft_core::session::entry::{EntryBody, FORMAT_VERSION, Label, Name, Tags};
 use haft_core::session::store::{self, SessionFile, SessionStore};
-use haft_core::session::{Durability, Session, SessionError};
+use haft_core::session::{Durability, Session, SessionError, tag_text};
 
 use crate::args::{CompactArgs, SessionCommand, SessionCommandArgs, SessionSelector};
 use crate::console::{confirm, note, print};
@@ -46,7 +47,8 @@ pub(crate) fn run(
         SessionCommand::Fork { which, at } => fork(&find(&which)?, at.as_deref()),
         SessionCommand::Rename { which, name } => rename(&find(&which)?, &name),
         SessionCommand::Label { which, entry, label } => label_entry(&find(&which)?, &entry, label),
-        SessionCommand::Tag { which, tags, remove } => change_tags(&find(&which)?, &tags, remove),
+        SessionCommand::Tag { which, tags, remove: false } => set_tags(&find(&which)?, &tags),
+        SessionCommand::Tag { which, tags, remove: true } => remove_tags(&find(&which)?, &tags),
         SessionCommand::Export(args) => export::run(&find(&args.which)?.path, &args),
         SessionCommand::Import(args) => import::run(&SessionStore::new(home.sessions_dir()), &cwd, &args),
         SessionCommand::Compact(mut args) => {
@@ -79,14 +81,30 @@ fn label_entry(found: &SessionFile, prefix: &str, label: Option<String>) -> anyh
     append(found, Label { target, label })
 }
 
-/// Adds tags to a session, or removes some.
-fn change_tags(found: &SessionFile, changed: &[String], remove: bool) -> anyhow::Result<()> {
-    let mut tags = found.summary().map_err(|error| explain_error(error, found.id))?.tags;
-    tags.retain(|tag| !changed.contains(tag));
-    if !remove {
-        tags.extend(changed.iter().cloned());
+/// Sets tags of a session, each written as a key or as `key=value`.
+fn set_tags(found: &SessionFile, written: &[String]) -> anyhow::Result<()> {
+    let mut tags = BTreeMap::new();
+    for tag in written {
+        let (key, value) = tag.split_once('=').unwrap_or((tag, ""));
+        if key.is_empty() {
+            return Exit::Usage.fail(format!("the tag {tag:?} has no key; write KEY or KEY=VALUE"));
+        }
+        tags.insert(key.to_owned(), Some(value.to_owned()));
     }
-    append(found, Tags { tags })
+    append(found, Tags { tags, replace: false })
+}
+
+/// Removes tags of a session, each named by its key or as the list shows it.
+fn remove_tags(found: &SessionFile, named: &[String]) -> anyhow::Result<()> {
+    let tags = found.summary().map_err(|error| explain_error(error, found.id))?.tags;
+    let is_named =
+        |(key, value): &(String, String)| named.contains(key) || named.contains(&tag_text(key, value));
+    let tags: BTreeMap<_, _> = tags.into_iter().filter(is_named).map(|(key, _)| (key, None)).collect();
+    if tags.is_empty() {
+        note("the session has none of these tags");
+        return Ok(());
+    }
+    append(found, Tags { tags, replace: false })
 }
 
 fn append(found: &SessionFile, body: impl Into<EntryBody>) -> anyhow::Result<()> {

@@ -24,6 +24,7 @@ mod snapshot;
 mod state;
 pub mod store;
 mod sync;
+mod tags;
 mod tree;
 
 use std::path::{Path, PathBuf};
@@ -41,9 +42,10 @@ use sync::{SyncHandle, SyncReceiver};
 
 pub use context::{INTERRUPTED, NOT_RUN, SessionContext, build_context};
 pub(crate) use context::{complete_tool_calls, missing_result};
-pub use id::{EntryId, SessionId};
+pub use id::{EntryId, InvalidId, SessionId};
 pub use recover::{RecoveredSession, SessionRepair, recover};
-pub use tree::labels;
+pub use tags::tag_text;
+pub use tree::{fold_tags, labels};
 
 /// The guarantee that an entry needs before it is acknowledged. In both cases it survives the end of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -186,11 +188,52 @@ impl Session {
         body: impl Into<EntryBody>,
         durability: Durability,
     ) -> impl Future<Output = Result<EntryId, SessionError>> + Send + 'static {
-        let written = self.shared.append(body.into(), (self.clock)(), durability);
+        let written = self.shared.append(None, body.into(), (self.clock)(), durability);
         async move {
             let (id, synced) = written?;
             wait_synced(synced).await.map_err(|error| SessionError::NotSynced(Arc::new(error)))?;
             Ok(id)
+        }
+    }
+
+    /// Appends an entry as [`append`](Self::append) does, with an id that the caller chose. A caller in another process
+    /// can thus refer to its entry before it knows that the entry is written.
+    ///
+    /// Blocks the thread at the first call on a continued session while it reads the ids in the file.
+    ///
+    /// ```
+    /// use haft_core::protocol::RawJson;
+    /// use haft_core::session::entry::{Custom, Tags};
+    /// use haft_core::session::{Durability, EntryId, Session, SessionError};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let session = Session::in_memory("/srv/app".as_ref());
+    /// let id: EntryId = "0f3a5c7e9b1d2f4061728394a5b6c7d8".parse()?;
+    /// let (owner, kind) = ("todo".to_owned(), "list".to_owned());
+    /// let list = Custom { owner, kind, data: RawJson::empty_object() };
+    /// session.append_with_id(id, list, Durability::Soon).await?;
+    ///
+    /// let again = session.append_with_id(id, Tags::default(), Durability::Soon).await;
+    /// assert!(matches!(again, Err(SessionError::DuplicateId(_))));
+    /// assert_eq!(session.leaf(), Some(id));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`SessionError::DuplicateId`] if a line of the session's file has the id, on any branch; nothing is written. The
+    /// other errors are those of [`append`](Self::append).
+    pub fn append_with_id(
+        &self,
+        id: EntryId,
+        body: impl Into<EntryBody>,
+        durability: Durability,
+    ) -> impl Future<Output = Result<(), SessionError>> + Send + 'static {
+        let written = self.shared.append(Some(id), body.into(), (self.clock)(), durability);
+        async move {
+            let (_, synced) = written?;
+            wait_synced(synced).await.map_err(|error| SessionError::NotSynced(Arc::new(error)))
         }
     }
 
@@ -322,14 +365,18 @@ impl SharedSession {
 
     fn append(
         &self,
+        id: Option<EntryId>,
         body: EntryBody,
         time: Rfc3339Time,
         durability: Durability,
     ) -> Result<(EntryId, Option<SyncReceiver>), SessionError> {
+        if id.is_some() {
+            self.read_file_ids()?;
+        }
         let mut state = self.lock();
         // Started before anything is written, so that an error means that nothing was written.
         let syncer = state.disk_for(&body).map(|disk| self.sync_handle(disk)).transpose()?;
-        let (id, written) = state.append(body, time)?;
+        let (id, written) = state.append(id, body, time)?;
         let Some(syncer) = syncer else { return Ok((id, None)) };
         let synced = match (durability, written) {
             (Durability::Now, _) | (Durability::Soon, AppendOutcome::Deferred) => Some(syncer.request_sync()),
@@ -431,6 +478,9 @@ pub enum SessionError {
     /// The session has no such entry.
     #[error("the session has no entry {0}")]
     NoEntry(EntryId),
+    /// The session already has an entry with the caller's id; nothing was written.
+    #[error("the session already has an entry {0}; choose another id")]
+    DuplicateId(EntryId),
     /// No session, or more than one session, matches the id prefix.
     #[error("{}", match count { 0 => format!("no session matches {name:?}"), _ => format!("{count} sessions match {name:?}; give a longer part of the id") })]
     NotFound {

@@ -98,7 +98,7 @@ pub(crate) enum SessionCommand {
     Tag {
         #[command(flatten)]
         which: SessionSelector,
-        /// Add these tags
+        /// Set these tags, as KEY or KEY=VALUE
         #[arg(required = true, value_name = "TAG", value_hint = ValueHint::Other)]
         tags: Vec<String>,
         /// Remove these tags instead

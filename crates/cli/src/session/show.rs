@@ -7,7 +7,7 @@ use haft_core::sanitize::sanitize_line;
 use haft_core::session::entry::{EntryBody, MessageEntry, ResponseMetadata, SessionEntry, SessionSettings};
 use haft_core::session::intervention::HookIntervention;
 use haft_core::session::store::SessionFile;
-use haft_core::session::{EntryId, build_context};
+use haft_core::session::{EntryId, build_context, tag_text};
 use haft_protocol::content::joined_text;
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{AssistantBlock, Message, TokenUsage, ToolMessage};
@@ -116,7 +116,8 @@ fn header_text(row: &SessionRow, settings: &SessionSettings) -> String {
     };
     line("session", Some(found.id.to_string()));
     line("name", summary.name.clone());
-    line("tags", Some(summary.tags.join(", ")));
+    let tags = summary.tags.iter().map(|(key, value)| tag_text(key, value));
+    line("tags", Some(tags.collect::<Vec<_>>().join(", ")));
     line("directory", Some(summary.cwd.clone()));
     line("created", Some(summary.created.0.clone()));
     line("model", settings.model.as_ref().map(|model| format!("{}/{}", model.provider, model.model)));

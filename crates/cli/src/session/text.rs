@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use haft_core::sanitize::sanitize_line;
 use haft_core::session::entry::SessionEntry;
 use haft_core::session::store::{self, SessionFile, SessionSummary};
-use haft_core::session::{SessionError, SessionId};
+use haft_core::session::{SessionError, SessionId, tag_text};
 use haft_protocol::message::TokenUsage;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
@@ -26,7 +26,7 @@ impl SessionRow {
         let summary = found.summary().map_err(|error| explain_error(error, found.id))?;
         let said = || summary.first_text.as_deref().map(first_line);
         let text = summary.name.clone().or_else(said).unwrap_or_default();
-        let tags = summary.tags.iter().map(|tag| format!(" #{tag}"));
+        let tags = summary.tags.iter().map(|(key, value)| format!(" #{}", tag_text(key, value)));
         let text = sanitize_line(&std::iter::once(text).chain(tags).collect::<String>());
         Ok(Self { found: found.clone(), summary, text })
     }

@@ -107,6 +107,7 @@ fn kept_part_does_not_begin_between_call_and_result() {
         kind: "note".into(),
         content: vec![ContentBlock::text("mind")],
         display: true,
+        details: None,
     };
     let said = vec![
         user(10),

@@ -1,6 +1,7 @@
 //! Summarizes a session's file for a list, in one pass that parses little of each line.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _};
 use std::sync::LazyLock;
@@ -33,7 +34,7 @@ static FINDER: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Find
 pub(super) struct SessionDigest {
     pub(super) last: Option<Rfc3339Time>,
     pub(super) name: Option<String>,
-    pub(super) tags: Vec<String>,
+    pub(super) tags: BTreeMap<String, String>,
     pub(super) first_text: Option<String>,
     pub(super) messages: usize,
     pub(super) usage: TokenUsage,
@@ -55,8 +56,8 @@ impl SessionDigest {
 
     /// Adds a line; returns false if it is not an entry.
     fn add(&mut self, line: &[u8]) -> bool {
-        self.usage += line_usage(line).unwrap_or_default();
         let Some(kind) = line_type(line).filter(|kind| kind != line::HEADER) else { return false };
+        self.usage += line_usage(&kind, line).unwrap_or_default();
         match &*kind {
             "message" => {
                 self.messages += 1;
@@ -66,7 +67,11 @@ impl SessionDigest {
             }
             // The newest name counts, even if it removes the name.
             "name" => self.name = parse_body(line).and_then(body_name),
-            "tags" => self.tags = parse_body(line).and_then(body_tags).unwrap_or_default(),
+            "tags" => {
+                if let Some(EntryBody::Tags(change)) = parse_body(line) {
+                    change.apply_to(&mut self.tags);
+                }
+            }
             _ => {}
         }
         true
@@ -111,21 +116,22 @@ fn body_name(body: EntryBody) -> Option<String> {
     Some(name.name).filter(|name| !name.is_empty())
 }
 
-fn body_tags(body: EntryBody) -> Option<Vec<String>> {
-    if let EntryBody::Tags(tags) = body { Some(tags.tags) } else { None }
-}
-
 fn user_text(line: &[u8]) -> Option<String> {
     let EntryBody::MessageEntry(said) = parse_body(line)? else { return None };
     let Message::User { content, .. } = said.message else { return None };
     Some(joined_text(&content))
 }
 
-/// Returns the usage of the answer of an entry; `None` for an entry without one.
-fn line_usage(line: &[u8]) -> Option<TokenUsage> {
+/// Returns the usage of the answer of an entry of a type; `None` for an entry without one.
+fn line_usage(kind: &str, line: &[u8]) -> Option<TokenUsage> {
     #[derive(Deserialize)]
     struct ResponseUsage {
         usage: TokenUsage,
+    }
+    // In entries of other types, such a field belongs to data of an extension.
+    let is_compaction = kind == "compaction";
+    if !is_compaction && !matches!(kind, "message" | "branch_summary") {
+        return None;
     }
     let tail = line.get(line.len().saturating_sub(TAIL)..)?;
     let at = FINDER.find_iter(tail).last()?;
@@ -134,7 +140,7 @@ fn line_usage(line: &[u8]) -> Option<TokenUsage> {
     let answer = values.next()?.ok()?;
     // A tool's details may also contain such a field, but never as the last field of the entry.
     let rest = tail.get(at + FIELD.len() + values.byte_offset()..)?;
-    (rest == b"}" || rest.starts_with(br#","settings":"#)).then_some(answer.usage)
+    (rest == b"}" || is_compaction && rest.starts_with(br#","settings":"#)).then_some(answer.usage)
 }
 
 #[cfg(test)]
@@ -147,7 +153,8 @@ mod tests {
     use super::*;
     use crate::session::EntryId;
     use crate::session::entry::{
-        Compaction, EntryBody, MessageEntry, ResponseMetadata, SessionEntry, SessionSettings,
+        Compaction, Custom, CustomMessage, EntryBody, MessageEntry, ResponseMetadata, SessionEntry,
+        SessionSettings,
     };
 
     #[track_caller]
@@ -159,7 +166,8 @@ mod tests {
             body: body.into(),
         };
         let line = entry.to_line().unwrap();
-        assert_eq!(line_usage(line.strip_suffix(b"\n").unwrap()).map(|used| used.input), expect);
+        let line = line.strip_suffix(b"\n").unwrap();
+        assert_eq!(line_usage(entry.body.kind(), line).map(|used| used.input), expect);
     }
 
     fn answer() -> ResponseMetadata {
@@ -189,8 +197,9 @@ mod tests {
     }
 
     #[test]
-    fn ignores_answer_fields_in_tool_details() {
-        let text = serde_json::to_string(&serde_json::json!({"x": 1, "answer": answer()})).unwrap();
+    fn ignores_answer_fields_in_data_of_extensions() {
+        let answer = serde_json::to_string(&answer()).unwrap();
+        let text = format!(r#"{{"x":1,"answer":{answer},"settings":{{}}}}"#);
         let result = ToolMessage {
             call_id: ToolCallId::new("t"),
             name: "n".into(),
@@ -201,6 +210,11 @@ mod tests {
             time: Rfc3339Time("t".into()),
         };
         check(MessageEntry { message: Message::Tool(result), answer: None }, None);
+        let (owner, kind) = ("todo".to_owned(), "list".to_owned());
+        let custom = Custom { owner, kind, data: RawJson::parse(&text).unwrap() };
+        check(custom.clone(), None);
+        let Custom { owner, kind, data } = custom;
+        check(CustomMessage { owner, kind, content: Vec::new(), display: true, details: Some(data) }, None);
         check(Message::User { content: vec![ContentBlock::text(text)], time: Rfc3339Time("t".into()) }, None);
     }
 }

@@ -11,6 +11,7 @@ use haft_protocol::message::{Message, Rfc3339Time, StopCause, TokenUsage};
 use serde::{Deserialize, Serialize};
 
 use super::id::{EntryId, SessionId};
+pub use super::tags::Tags;
 
 /// The format version that this build writes. Files of a newer version are opened read-only.
 pub const FORMAT_VERSION: u32 = 1;
@@ -135,7 +136,7 @@ bodies! {
     CustomMessage = "custom_message",
     /// A label on an entry, for people.
     Label = "label",
-    /// Tags of the session; the newest entry counts.
+    /// A change of the session's tags.
     Tags = "tags",
     /// The session's display name; the newest entry counts.
     Name = "name",
@@ -275,6 +276,9 @@ pub struct CustomMessage {
     pub content: Vec<ContentBlock>,
     /// True if the user also sees the message.
     pub display: bool,
+    /// Data of the extension that the model does not see: any JSON value. `null` is read as `None`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<RawJson>,
 }
 
 /// A label on an entry.
@@ -284,13 +288,6 @@ pub struct Label {
     pub target: EntryId,
     /// The label; `None` removes it.
     pub label: Option<String>,
-}
-
-/// Tags of the session.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tags {
-    /// All tags.
-    pub tags: Vec<String>,
 }
 
 /// The session's display name.

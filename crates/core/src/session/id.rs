@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
+use std::str::FromStr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -21,7 +22,7 @@ macro_rules! id {
                 Self(random())
             }
 
-            /// Parses 32 hexadecimal digits.
+            /// Parses 32 lower-case hexadecimal digits.
             pub fn parse(text: &str) -> Option<Self> {
                 from_hex(text).map(Self)
             }
@@ -30,6 +31,14 @@ macro_rules! id {
         impl Default for $name {
             fn default() -> Self {
                 Self::new()
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = InvalidId;
+
+            fn from_str(text: &str) -> Result<Self, InvalidId> {
+                Self::parse(text).ok_or_else(|| InvalidId { text: text.chars().take(DIGITS + 1).collect() })
             }
         }
 
@@ -67,6 +76,21 @@ id! {
 id! {
     /// The id of one entry, in any file: a fork keeps the ids.
     EntryId
+}
+
+/// The error of a text that is not an id.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is not an id; an id has 32 lower-case hexadecimal digits")]
+pub struct InvalidId {
+    /// The beginning of the text, one character longer than an id.
+    text: String,
+}
+
+impl EntryId {
+    /// True if the session's header has the same id.
+    pub(super) fn is_session(self, session: SessionId) -> bool {
+        self.0 == session.0
+    }
 }
 
 impl SessionId {
@@ -116,7 +140,10 @@ mod tests {
             "g0000000000000000000000000000000",
         ] {
             assert_eq!(EntryId::parse(bad), None, "{bad}");
+            assert!(bad.parse::<EntryId>().is_err(), "{bad}");
         }
+        let error = "x\x1b".repeat(1000).parse::<EntryId>().unwrap_err().to_string();
+        assert!(error.len() < 200 && !error.contains('\x1b'), "{error}");
         assert_ne!(EntryId::new(), EntryId::new());
     }
 }

@@ -115,6 +115,16 @@ pub(super) fn read(line: &[u8]) -> Result<ParsedEntry, String> {
     }
 }
 
+/// Returns the id of a line without its newline. Does not read the rest of a line that begins in haft's form.
+pub(super) fn line_id(line: &[u8]) -> Option<EntryId> {
+    let begins = line.strip_prefix(br#"{"type":""#).and_then(|rest| {
+        let behind = rest.get(memchr::memchr(b'"', rest)?..)?.strip_prefix(br#"","id":""#)?;
+        let digits = behind.get(..memchr::memchr(b'"', behind)?)?;
+        EntryId::parse(std::str::from_utf8(digits).ok()?)
+    });
+    begins.or_else(|| EntryHead::read(checked_text(line).ok()?).ok().map(|head| head.id))
+}
+
 /// Reads the first line, without its newline.
 ///
 /// # Errors

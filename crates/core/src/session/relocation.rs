@@ -14,6 +14,7 @@ use super::SessionError;
 use super::disk::{Disk, DiskFile, read_lines};
 use super::entry::{SessionEntry, SessionHeader};
 use super::id::EntryId;
+use super::line;
 use super::log::SessionLog;
 use super::recover::{RecoveredSession, SessionRepair, recover};
 use super::tree::SessionTree;
@@ -83,7 +84,7 @@ impl RelocatedLog {
     }
 
     /// Removes the new file, because the session does not continue there.
-    pub(super) fn discard(self) {
+    pub(super) fn discard_file(self) {
         let _ = std::fs::remove_file(&self.log.path);
     }
 }
@@ -112,6 +113,12 @@ impl LogSnapshot {
             Err(error) => return Err(SessionError::from_io("read", &self.path, error)),
         };
         merge_lines(header, &old, entries.iter().cloned().collect())
+    }
+
+    /// Returns the ids of all lines.
+    pub(super) fn read_ids(&self) -> Result<HashSet<EntryId>, SessionError> {
+        let lines = self.read().map_err(|error| SessionError::from_io("read", &self.path, error))?;
+        Ok(lines.split(|byte| *byte == b'\n').filter_map(line::line_id).collect())
     }
 
     /// Reads the file; fails if another program has truncated it.

@@ -1,5 +1,6 @@
 //! Operations on all branches of a session: reading, forking and abandoning them.
 
+use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
@@ -11,9 +12,9 @@ use super::entry::{EntryBody, ForkOrigin, SessionEntry};
 use super::id::EntryId;
 use super::recover::recover;
 use super::relocation::LogSnapshot;
-use super::state::{SessionSnapshot, SessionState, SnapshotStorage};
-use super::tree::SessionTree;
-use super::{Session, header, store};
+use super::state::{KnownTags, SessionSnapshot, SessionState, SnapshotStorage};
+use super::tree::{SessionTree, fold_tags};
+use super::{Session, SharedSession, header, store};
 
 impl Session {
     /// Creates a session from the branch that ends with `at`, or with the [leaf](Self::leaf); an empty session without
@@ -82,6 +83,23 @@ impl Session {
         Ok(Some(name).filter(|name| !name.is_empty()))
     }
 
+    /// Returns the current tags by key, from all branches: the [fold](super::fold_tags) of all `tags` entries. Blocks
+    /// the thread the first time if it has to search the file.
+    ///
+    /// # Errors
+    /// [`SessionError::Io`].
+    pub fn tags(&self) -> Result<BTreeMap<String, String>, SessionError> {
+        let whole = {
+            let state = self.shared.lock();
+            if let KnownTags::Folded(tags) = &state.tags {
+                return Ok(tags.clone());
+            }
+            state.snapshot()
+        };
+        let found = whole.read_tags()?;
+        Ok(self.shared.lock().tags.resolve(found))
+    }
+
     /// Moves to the root, as [`move_to`](Self::move_to) does. Entries in the file stay, on abandoned branches. A
     /// session in memory drops its entries, because nothing can show them again.
     ///
@@ -93,6 +111,22 @@ impl Session {
     /// Returns no error at present; the result type allows future ones.
     pub fn clear(&self) -> Result<(), SessionError> {
         self.shared.lock().clear();
+        Ok(())
+    }
+}
+
+impl SharedSession {
+    /// Reads the ids of the entries that are only in the file, once, so that a caller's id can be compared with them.
+    pub(super) fn read_file_ids(&self) -> Result<(), SessionError> {
+        let whole = {
+            let state = self.lock();
+            if state.knows_all_ids() {
+                return Ok(());
+            }
+            state.snapshot()
+        };
+        let ids = whole.read_ids()?;
+        self.lock().file_ids.get_or_insert(ids);
         Ok(())
     }
 }
@@ -131,12 +165,34 @@ impl SessionSnapshot {
         }
     }
 
+    /// Returns the digest of the file; `None` if all entries are in memory.
+    fn digest(&self) -> Result<Option<SessionDigest>, SessionError> {
+        let SnapshotStorage::File { source: LogSnapshot { known: false, path, .. }, .. } = &self.home else {
+            return Ok(None);
+        };
+        let digest = File::open(path).and_then(|file| SessionDigest::read_from(&file));
+        digest.map(Some).map_err(|error| SessionError::from_io("read", path, error))
+    }
+
+    fn read_tags(self) -> Result<BTreeMap<String, String>, SessionError> {
+        let tags = self.digest()?.map(|digest| digest.tags);
+        Ok(tags.unwrap_or_else(|| fold_tags(self.entries.iter().map(Arc::as_ref))))
+    }
+
+    /// Returns the ids of all lines of the file; an empty set if there is no file to read.
+    fn read_ids(&self) -> Result<HashSet<EntryId>, SessionError> {
+        match &self.home {
+            SnapshotStorage::File { source, .. } => source.read_ids(),
+            SnapshotStorage::Memory
+            | SnapshotStorage::NotCreated { .. }
+            | SnapshotStorage::ReadOnly { .. } => Ok(HashSet::new()),
+        }
+    }
+
     /// Returns the newest name; an empty string if there is none.
     fn name(self) -> Result<String, SessionError> {
-        if let SnapshotStorage::File { source: LogSnapshot { known: false, path, .. }, .. } = &self.home {
-            let survey = File::open(path).and_then(|file| SessionDigest::read_from(&file));
-            let survey = survey.map_err(|error| SessionError::from_io("read", path, error))?;
-            return Ok(survey.name.unwrap_or_default());
+        if let Some(digest) = self.digest()? {
+            return Ok(digest.name.unwrap_or_default());
         }
         let name = |entry: &Arc<SessionEntry>| {
             if let EntryBody::Name(name) = &entry.body { Some(name.name.clone()) } else { None }

@@ -1,5 +1,6 @@
 //! The state of a session behind its lock: entries, leaf, and storage.
 
+use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,13 +10,13 @@ use haft_protocol::message::Rfc3339Time;
 
 use super::SessionError;
 use super::disk::{Disk, read_file_lines};
-use super::entry::{EntryBody, ForkOrigin, SessionEntry, SessionHeader};
+use super::entry::{EntryBody, ForkOrigin, SessionEntry, SessionHeader, Tags};
 use super::id::{EntryId, SessionId};
 use super::log::{AppendError, LogFile, SessionLog, resolve_link};
 use super::recover::{RecoveredSession, SessionRepair, recover};
 use super::relocation::LogSnapshot;
 use super::relocation::{LogRelocation, RelocatedLog};
-use super::tree::SessionTree;
+use super::tree::{SessionTree, fold_tags};
 use super::{build_context, header, resume};
 
 pub(super) struct SessionState {
@@ -32,6 +33,38 @@ pub(super) struct SessionState {
     closed: bool,
     /// The current name, if it has been read; an empty string if there is none.
     pub(super) name: Option<String>,
+    pub(super) tags: KnownTags,
+    /// The ids of all lines of the file, if they have been read.
+    pub(super) file_ids: Option<HashSet<EntryId>>,
+}
+
+/// The tags of the session, as far as they are known.
+pub(super) enum KnownTags {
+    /// The file has not been read; the changes that were appended meanwhile.
+    Unread(Vec<Tags>),
+    Folded(BTreeMap<String, String>),
+}
+
+impl KnownTags {
+    fn add(&mut self, change: &Tags) {
+        match self {
+            Self::Unread(changes) => changes.push(change.clone()),
+            Self::Folded(tags) => change.apply_to(tags),
+        }
+    }
+
+    /// Completes the tags that were found in the file, and returns the current ones.
+    pub(super) fn resolve(&mut self, mut found: BTreeMap<String, String>) -> BTreeMap<String, String> {
+        match self {
+            Self::Folded(tags) => tags.clone(),
+            Self::Unread(changes) => {
+                // The appended changes are newer. To apply those that are in the file once more changes nothing.
+                changes.iter().for_each(|change| change.apply_to(&mut found));
+                *self = Self::Folded(found.clone());
+                found
+            }
+        }
+    }
 }
 
 enum SessionStorage {
@@ -107,13 +140,25 @@ impl SessionState {
     /// Adds entries that exist only in memory, each after the one that it follows.
     pub(super) fn with_entries(mut self, entries: Vec<Arc<SessionEntry>>) -> Self {
         self.leaf = entries.last().map(|entry| entry.id);
+        self.tags = KnownTags::Folded(fold_tags(entries.iter().map(Arc::as_ref)));
         self.tree = entries.into_iter().collect();
         self
     }
 
     fn new(header: SessionHeader, kept: SessionStorage) -> Self {
-        let (tree, repairs) = (SessionTree::default(), Vec::new());
-        Self { header, tree, leaf: None, kept, repairs, given: 0, safe: 0, closed: false, name: None }
+        Self {
+            header,
+            tree: SessionTree::default(),
+            leaf: None,
+            kept,
+            repairs: Vec::new(),
+            given: 0,
+            safe: 0,
+            closed: false,
+            name: None,
+            tags: KnownTags::Folded(BTreeMap::new()),
+            file_ids: None,
+        }
     }
 
     pub(super) fn in_memory(header: SessionHeader) -> Self {
@@ -162,22 +207,41 @@ impl SessionState {
         let leaf = entries.last().map(|entry| entry.id);
         let kept = kept(&header);
         let tree = entries.into_iter().map(Arc::new).collect();
-        Self { tree, leaf, repairs, ..Self::new(header, kept) }
+        let tags = KnownTags::Unread(Vec::new());
+        Self { tree, leaf, repairs, tags, ..Self::new(header, kept) }
     }
 
-    /// Appends an entry; returns its id and its destination.
+    /// True if the ids of all entries are in memory.
+    pub(super) fn knows_all_ids(&self) -> bool {
+        self.file_ids.is_some() || !matches!(self.kept, SessionStorage::File { known: false, .. })
+    }
+
+    /// True if a line of the session has the id. The ids of all entries must be in memory.
+    fn has_id(&self, id: EntryId) -> bool {
+        let in_file = self.file_ids.as_ref().is_some_and(|ids| ids.contains(&id));
+        in_file || self.tree.get(id).is_some() || id.is_session(self.header.id)
+    }
+
+    /// Appends an entry with the caller's id or a new one; returns the id and the destination of the entry.
     pub(super) fn append(
         &mut self,
+        id: Option<EntryId>,
         mut body: EntryBody,
         time: Rfc3339Time,
     ) -> Result<(EntryId, AppendOutcome), SessionError> {
+        if let Some(id) = id.filter(|id| self.has_id(*id)) {
+            return Err(SessionError::DuplicateId(id));
+        }
         if let EntryBody::Compaction(compaction) = &mut body {
             compaction.settings = build_context(&self.branch()).settings;
         }
-        let entry = SessionEntry { id: EntryId::new(), parent: self.leaf, time, body };
+        let entry = SessionEntry { id: id.unwrap_or_default(), parent: self.leaf, time, body };
         let written = self.write(&entry)?;
         if let EntryBody::Name(name) = &entry.body {
             self.name = Some(name.name.clone());
+        }
+        if let EntryBody::Tags(change) = &entry.body {
+            self.tags.add(change);
         }
         let id = entry.id;
         self.tree.push(Arc::new(entry));
@@ -295,7 +359,7 @@ impl SessionState {
     pub(super) fn finish_relocation(&mut self, mut moved: RelocatedLog) -> Result<(), SessionError> {
         // Nearly always there is nothing to add, because callers wait while a session moves.
         if let Err(error) = moved.add(self.tree.all()) {
-            moved.discard();
+            moved.discard_file();
             return Err(error);
         }
         let RelocatedLog { log, header, repair, .. } = moved;

@@ -1,5 +1,6 @@
 //! The location of sessions: `<sessions>/<project>/<id>.jsonl`.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -49,8 +50,8 @@ pub struct SessionSummary {
     pub last: Option<Rfc3339Time>,
     /// The display name.
     pub name: Option<String>,
-    /// Its tags.
-    pub tags: Vec<String>,
+    /// Its tags by key, from all branches; see [`fold_tags`](super::fold_tags).
+    pub tags: BTreeMap<String, String>,
     /// The first prompt of the user.
     pub first_text: Option<String>,
     /// The number of messages, on all branches.

@@ -1,6 +1,6 @@
 //! The entries in memory, and the path from an entry to the root.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::entry::{EntryBody, Label, SessionEntry};
@@ -91,6 +91,18 @@ pub fn labels<'a>(entries: impl IntoIterator<Item = &'a SessionEntry>) -> HashMa
         }
     }
     labels
+}
+
+/// Returns the tags of a session by key. A later entry wins for each key that it names. `entries` are those of all
+/// branches, in the order in which they were written.
+pub fn fold_tags<'a>(entries: impl IntoIterator<Item = &'a SessionEntry>) -> BTreeMap<String, String> {
+    let mut tags = BTreeMap::new();
+    for entry in entries {
+        if let EntryBody::Tags(change) = &entry.body {
+            change.apply_to(&mut tags);
+        }
+    }
+    tags
 }
 
 /// A compaction whose first kept entry is not among its ancestors keeps none of them.

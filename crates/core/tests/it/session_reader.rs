@@ -8,12 +8,14 @@ use haft_core::protocol::RawJson;
 use haft_core::protocol::content::{ContentBlock, ToolCall};
 use haft_core::protocol::ids::ToolCallId;
 use haft_core::protocol::message::{AssistantBlock, AssistantMessage, Message, Rfc3339Time, ToolMessage};
-use haft_core::session::entry::{Compaction, Custom, EntryBody, SessionSettings, ToolStart};
+use haft_core::session::entry::{Compaction, Custom, EntryBody, SessionSettings, Tags, ToolStart};
 use haft_core::session::intervention::{HookIntervention, InterventionAction};
 use haft_core::session::{Durability, EntryId, Session};
 
 const READER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/sessions/read.py");
 const EVERY_TYPE: &[u8] = include_bytes!("../fixtures/sessions/v1/every-type.jsonl");
+const TAGS_AND_DETAILS: &[u8] = include_bytes!("../fixtures/sessions/v1/tags-and-details.jsonl");
+const TAGS_AS_WORDS: &[u8] = include_bytes!("../fixtures/sessions/v1/tags-as-words.jsonl");
 
 fn time() -> Rfc3339Time {
     Rfc3339Time("2026-01-02T03:04:05.678Z".to_owned())
@@ -225,11 +227,58 @@ async fn readers_agree_on_interventions() {
 }
 
 #[tokio::test]
+async fn readers_agree_on_tags() {
+    let tags = |key: &str, value: Option<&str>, replace| {
+        Tags { tags: [(key.to_owned(), value.map(str::to_owned))].into(), replace }.into()
+    };
+    let changed = session(async |session| {
+        let root = add(session, tags("a", Some("1"), false)).await;
+        add(session, tags("b", Some(""), false)).await;
+        session.move_to(Some(root)).unwrap();
+        add(session, tags("a", None, false)).await;
+        add(session, tags("c", Some("3"), false)).await;
+    })
+    .await;
+    let replaced = session(async |session| {
+        add(session, tags("a", Some("1"), false)).await;
+        add(session, tags("b", Some("2"), true)).await;
+    })
+    .await;
+    let dir = tempfile::tempdir().unwrap();
+    let files = [EVERY_TYPE, TAGS_AND_DETAILS, TAGS_AS_WORDS, &changed, &replaced].into_iter().enumerate();
+    let paths: Vec<PathBuf> = files
+        .map(|(number, bytes)| {
+            let path = dir.path().join(format!("{number}.jsonl"));
+            std::fs::write(&path, bytes).unwrap();
+            path
+        })
+        .collect();
+    let expect = [
+        r#"{"work":""}"#,
+        r#"{"ticket":"HA-7","work":""}"#,
+        r#"{"three":""}"#,
+        r#"{"b":"","c":"3"}"#,
+        r#"{"b":"2"}"#,
+    ];
+    for ((path, theirs), expect) in paths.iter().zip(theirs("--tags", &paths)).zip(expect) {
+        let ours = Session::open_read_only(path).unwrap().tags().unwrap();
+        assert_eq!(serde_json::to_string(&ours).unwrap(), expect);
+        assert_eq!(theirs, [serde_json::to_value(ours).unwrap()]);
+    }
+}
+
+#[tokio::test]
 async fn readers_agree_on_whole_files() {
     let dir = tempfile::tempdir().unwrap();
     check(
         dir.path(),
-        &[EVERY_TYPE.to_vec(), branched().await, compacted(true).await, compacted(false).await],
+        &[
+            EVERY_TYPE.to_vec(),
+            TAGS_AND_DETAILS.to_vec(),
+            branched().await,
+            compacted(true).await,
+            compacted(false).await,
+        ],
     );
 }
 

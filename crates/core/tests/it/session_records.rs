@@ -209,7 +209,7 @@ async fn keeps_entries_after_a_failed_answer() {
     assert_eq!(outcome, Err(TurnErrorKind::NothingToDo));
     assert!(said[0].contains("notes") && said[2] == "assistant half an ans ", "{said:?}");
     let content = vec![ContentBlock::text("told")];
-    let told = CustomMessage { owner: "ext".into(), kind: "k".into(), content, display: true };
+    let told = CustomMessage { owner: "ext".into(), kind: "k".into(), content, display: true, details: None };
     let (outcome, said) = goes_on_behind(EntryBody::CustomMessage(told)).await;
     assert_eq!(outcome, Ok(()));
     assert_eq!(said, ["user go", "assistant half an ans ", "user told", "assistant ok "]);

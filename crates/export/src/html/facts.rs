@@ -1,9 +1,10 @@
 //! Facts about a session for readers of its page.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use haft_core::session::RecoveredSession;
 use haft_core::session::entry::{EntryBody, MessageEntry, ResponseMetadata};
+use haft_core::session::{RecoveredSession, tag_text};
 use haft_protocol::content::joined_text;
 use haft_protocol::message::{Message, Rfc3339Time, TokenUsage};
 
@@ -14,7 +15,7 @@ use super::text::{html_text, short_text, time_element};
 pub(super) struct SessionFacts {
     name: Option<String>,
     first_text: Option<String>,
-    tags: Vec<String>,
+    tags: BTreeMap<String, String>,
     models: Vec<String>,
     last: Option<Rfc3339Time>,
     prompts: usize,
@@ -34,7 +35,7 @@ impl SessionFacts {
                 EntryBody::Compaction(compaction) => facts.add_usage(compaction.answer.as_ref()),
                 EntryBody::BranchSummary(branch) => facts.add_usage(branch.answer.as_ref()),
                 EntryBody::Name(name) => facts.name = Some(name.name.clone()).filter(|name| !name.is_empty()),
-                EntryBody::Tags(tags) => facts.tags.clone_from(&tags.tags),
+                EntryBody::Tags(change) => change.apply_to(&mut facts.tags),
                 EntryBody::ModelChange(_)
                 | EntryBody::ThinkingChange(_)
                 | EntryBody::ToolsChange(_)
@@ -118,7 +119,8 @@ impl SessionFacts {
             ),
         );
         fact("Cost", if cost_usd > 0.0 { dollar_text(cost_usd) } else { "unknown".to_owned() });
-        fact("Tags", self.tags.iter().map(|tag| html_text(tag)).collect::<Vec<_>>().join(", "));
+        let tags = self.tags.iter().map(|(key, value)| html_text(&tag_text(key, value)));
+        fact("Tags", tags.collect::<Vec<_>>().join(", "));
         let fork = session.header.as_ref().and_then(|header| header.forked_from);
         fact("Forked from", fork.map(|fork| format!("<code>{}</code>", fork.session)).unwrap_or_default());
         out.push_str("</dl></header>");

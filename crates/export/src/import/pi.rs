@@ -177,7 +177,8 @@ impl PiReader {
             "custom_message" => {
                 let content = parse_contents(&mut self.builder, &row.content?);
                 let (kind, display) = (row.custom_type?, row.display.unwrap_or(true));
-                self.builder.add(CustomMessage { owner: OWNER.to_owned(), kind, content, display });
+                let owner = OWNER.to_owned();
+                self.builder.add(CustomMessage { owner, kind, content, display, details: row.details });
             }
             "label" => {
                 let target = *self.ids.get(&row.target_id?)?;

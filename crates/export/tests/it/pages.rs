@@ -38,8 +38,8 @@ fn names_extensions_that_intervened() {
         )
     };
     let lines = [
-        line(0x2e, 0x2d, r#"{"action":"replaced","by":["censor"]}"#),
-        line(0x2f, 0x2e, r#"{"action":"turn_ended","by":["<budget>"]}"#),
+        line(0x2f, 0x2e, r#"{"action":"replaced","by":["censor"]}"#),
+        line(0x30, 0x2f, r#"{"action":"turn_ended","by":["<budget>"]}"#),
     ];
     let edited = RICH.replace(r#""action":"rewritten""#, r#""action":"edited""#);
     let page = all(&format!("{edited}{}", lines.concat()));
@@ -91,10 +91,12 @@ fn escapes_attacks_at_every_place() {
 }
 
 /// Texts of the session with all entry types, one for each place.
-fn places() -> [&'static str; 14] {
+fn places() -> [&'static str; 16] {
     [
         "Tile cache: evict by size",
         "\"cache\",\"atlas",
+        "\"ticket",
+        "\"ticket\":\"ATLAS-7",
         "\"model\":\"gpt-5.2",
         "\"provider\":\"openai",
         "The tile cache grows",

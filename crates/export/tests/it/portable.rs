@@ -85,6 +85,28 @@ fn damage_is_reported_and_repaired() {
     assert!(vote.line.contains(r#""parent":"00000000000000000000000000000004""#), "{}", vote.line);
 }
 
+/// Data of extensions stays, and the sender's paths are removed from it as from everything else.
+#[test]
+fn keeps_tags_and_details() {
+    let lines = [
+        r#"{"type":"custom_message","id":"00000000000000000000000000000005","parent":"00000000000000000000000000000003","time":"2026-01-02T03:04:10.000Z","owner":"todo","kind":"note","content":[],"display":true,"details":{"file":"/u/ann/code/a.rs","n":[1,null]}}"#,
+        r#"{"type":"tags","id":"00000000000000000000000000000006","parent":"00000000000000000000000000000005","time":"2026-01-02T03:04:11.000Z","tags":{"repository":"/u/ann/code/x","work":null}}"#,
+        r#"{"type":"tags","id":"00000000000000000000000000000007","parent":"00000000000000000000000000000006","time":"2026-01-02T03:04:12.000Z","tags":["word"]}"#,
+    ];
+    let session = format!("{SESSION}{}\n", lines.join("\n"));
+    let places = SenderDirectories { home: Some("/u/ann".to_owned()) };
+    let selection = EntrySelection::default();
+    let file = export_portable(&recover(session.as_bytes()), &selection, &places).unwrap();
+    let imported = import_session(&file, "/there", &ImportLimits::default()).unwrap();
+    let written: Vec<String> = imported.entries[imported.entries.len() - 3..]
+        .iter()
+        .map(|entry| String::from_utf8(entry.to_line().unwrap()).unwrap())
+        .collect();
+    assert!(written[0].contains(r#""details":{"file":"./a.rs","n":[1,null]}"#), "{written:?}");
+    assert!(written[1].contains(r#""tags":{"repository":"./x","work":null}"#), "{written:?}");
+    assert!(written[2].contains(r#""tags":{"word":""},"replace":true"#), "{written:?}");
+}
+
 #[test]
 fn set_name_appends_a_name_entry() {
     let mut imported = import_session(SESSION.as_bytes(), "/there", &ImportLimits::default()).unwrap();

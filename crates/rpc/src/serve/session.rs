@@ -1,6 +1,6 @@
 //! The list of sessions, and the contents of one.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use haft_core::Agent;
@@ -50,7 +50,7 @@ fn merge_session_lists(open: Vec<(SessionInfo, Session)>, mut stored: Vec<Sessio
                 busy: open.busy,
                 ..stored
             },
-            None => SessionInfo { name: session_name(&session), ..open },
+            None => SessionInfo { name: session_name(&session), tags: session_tags(&session), ..open },
         }
     });
     let open: Vec<SessionInfo> = joined.collect();
@@ -62,6 +62,14 @@ pub(super) fn session_name(session: &Session) -> Option<String> {
     session.name().unwrap_or_else(|error| {
         tracing::warn!(%error, "cannot read the session's name");
         None
+    })
+}
+
+/// Returns the tags of an open session. May read its file.
+fn session_tags(session: &Session) -> BTreeMap<String, String> {
+    session.tags().unwrap_or_else(|error| {
+        tracing::warn!(%error, "cannot read the session's tags");
+        BTreeMap::new()
     })
 }
 
@@ -91,7 +99,7 @@ fn session_info(id: &str, seat: &ActiveSession, current: bool) -> SessionInfo {
         created: header.created,
         last: session.leaf().and_then(|leaf| session.entry(leaf)).map(|entry| entry.time.clone()),
         name: None,
-        tags: Vec::new(),
+        tags: BTreeMap::new(),
         first_text: first,
         messages: messages.len() as u64,
         usage: agent.usage(),
@@ -260,11 +268,39 @@ fn fork_session(session: &Session, entry: Option<&str>) -> Result<Session, Comma
 
 #[cfg(test)]
 mod tests {
+    use haft_core::session::entry::Tags;
+
     use super::*;
 
     #[track_caller]
     fn check(name: &str, expect: &str) {
         assert_eq!(name_of_copy(name), expect);
+    }
+
+    #[tokio::test]
+    async fn open_session_without_a_file_is_listed_with_its_tags() {
+        let session = Session::in_memory(std::path::Path::new("/w"));
+        let tags = [("ticket".to_owned(), Some("HA-7".to_owned()))].into();
+        session.append(Tags { tags, replace: false }, Durability::Soon).await.unwrap();
+        let header = session.header();
+        let info = SessionInfo {
+            session: header.id.to_string(),
+            open: true,
+            current: true,
+            busy: false,
+            path: None,
+            cwd: header.cwd,
+            created: header.created,
+            last: None,
+            name: None,
+            tags: BTreeMap::new(),
+            first_text: None,
+            messages: 0,
+            usage: Default::default(),
+            forked_from: None,
+        };
+        let listed = merge_session_lists(vec![(info, session)], Vec::new()).sessions;
+        assert_eq!(listed[0].tags, [("ticket".to_owned(), "HA-7".to_owned())].into());
     }
 
     #[test]

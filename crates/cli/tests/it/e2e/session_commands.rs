@@ -144,11 +144,20 @@ fn renames_tags_labels_and_forks_session() {
     let (scene, id) = recorded(twice());
     let ids = entries(&scene, &id);
     session(&scene, &["rename", &id, "a name"]);
-    session(&scene, &["tag", &id, "one", "two"]);
-    session(&scene, &["tag", &id, "three"]);
-    session(&scene, &["tag", &id, "--remove", "one"]);
+    session(&scene, &["tag", &id, "one", "two=2"]);
+    session(&scene, &["tag", &id, "three=a=b", "four=4", "two=II"]);
+    session(&scene, &["tag", &id, "--remove", "one", "four=4"]);
+    assert_eq!(
+        session(&scene, &["tag", &id, "--remove", "two=2"]).stderr,
+        "the session has none of these tags\n"
+    );
+    let ended = scene.world.haft(&["session", "tag", &id, "=x"]);
+    assert!(ended.code == 2 && ended.stderr.contains("write KEY or KEY=VALUE"), "{ended:?}");
     session(&scene, &["label", &id, &ids[1], "here it went wrong"]);
-    assert!(session(&scene, &["list", "--all"]).stdout.contains("a name #two #three"));
+    assert!(session(&scene, &["list", "--all"]).stdout.contains("a name #three=a=b #two=II\n"));
+    assert!(session(&scene, &["show", &id]).stdout.contains("\ntags      three=a=b, two=II\n"));
+    let list: Value = serde_json::from_str(&session(&scene, &["list", "--json"]).stdout).unwrap();
+    assert_eq!(list["tags"], json!({"three": "a=b", "two": "II"}));
     let fork = session(&scene, &["fork", &id, "--at", &ids[0]]).stdout;
     assert_eq!(entries(&scene, fork.trim()), &ids[..1], "the fork has the first entry alone");
     // Continuing the copy does not change the original.
@@ -203,7 +212,7 @@ fn shows_no_control_sequences() {
     let scene = Scene::new(vec![bash("t1", &format!("printf '{evil}'")), Scenario::text(evil)]);
     scene.haft(&["-p", evil]).expect(0);
     session(&scene, &["rename", "last", evil]);
-    session(&scene, &["tag", "last", evil]);
+    session(&scene, &["tag", "last", evil, &format!("{evil}={evil}")]);
     let first = entries(&scene, "last").remove(0);
     session(&scene, &["label", "last", &first, evil]);
     for args in [&["list"][..], &["list", "--all"], &["show", "last"], &["tree", "last"]] {

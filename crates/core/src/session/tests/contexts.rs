@@ -52,7 +52,8 @@ fn result(id: &str, text: &str) -> EntryBody {
 
 fn note(text: &str) -> EntryBody {
     let (owner, kind) = ("guard".to_owned(), "note".to_owned());
-    CustomMessage { owner, kind, content: vec![ContentBlock::text(text)], display: false }.into()
+    let details = RawJson::parse(r#"{"rule":7}"#).ok();
+    CustomMessage { owner, kind, content: vec![ContentBlock::text(text)], display: false, details }.into()
 }
 
 fn compaction(summary: &str, first_kept: Option<u128>) -> EntryBody {

@@ -83,12 +83,19 @@ pub(super) fn samples() -> Vec<EntryBody> {
             kind: "reminder".to_owned(),
             content: vec![ContentBlock::text("two open")],
             display: true,
+            details: RawJson::parse(r#"{"open":["a",9007199254740993]}"#).ok(),
         }
         .into(),
         Label { target: EntryId::from(1), label: Some("before".to_owned()) }.into(),
-        Tags { tags: vec!["work".to_owned()] }.into(),
+        tags([("old", None), ("ticket", Some("HA-7")), ("work", Some(""))]).into(),
         Name { name: "A \"name\"".to_owned() }.into(),
     ]
+}
+
+/// Returns a change of these tags.
+pub(super) fn tags<const N: usize>(changes: [(&str, Option<&str>); N]) -> Tags {
+    let changes = changes.map(|(key, value)| (key.to_owned(), value.map(str::to_owned)));
+    Tags { tags: changes.into(), replace: false }
 }
 
 /// Converts bodies to entries, each following the one before.
@@ -160,6 +167,26 @@ fn reads_fields_in_any_order() {
 }
 
 #[test]
+fn reads_a_list_of_words_as_all_tags() {
+    let line = br#"{"type":"tags","id":"00000000000000000000000000000001","parent":null,"time":"t","tags":["b","a","b"]}"#;
+    let entry = line::read(line).unwrap().entry;
+    let words = Tags { replace: true, ..tags([("a", Some("")), ("b", Some(""))]) };
+    assert_eq!(entry.body, words.clone().into());
+    // The entry keeps its meaning when it is written again, for example by an export.
+    let again = entry.to_line().unwrap();
+    let again = again.strip_suffix(b"\n").unwrap();
+    assert!(again.ends_with(br#""tags":{"a":"","b":""},"replace":true}"#));
+    assert_eq!(line::read(again).unwrap().entry.body, words.into());
+}
+
+#[test]
+fn null_details_are_none() {
+    let line = br#"{"type":"custom_message","id":"00000000000000000000000000000001","parent":null,"time":"t","owner":"o","kind":"k","content":[],"display":true,"details":null}"#;
+    let EntryBody::CustomMessage(message) = line::read(line).unwrap().entry.body else { panic!() };
+    assert_eq!(message.details, None);
+}
+
+#[test]
 fn keeps_unknown_entries_unchanged() {
     for (text, unread) in [
         (
@@ -168,6 +195,10 @@ fn keeps_unknown_entries_unchanged() {
         ),
         (
             r#"{"type":"name","id":"00000000000000000000000000000001","parent":null,"time":"t","name":5}"#,
+            true,
+        ),
+        (
+            r#"{"type":"tags","id":"00000000000000000000000000000001","parent":null,"time":"t","tags":{"a":[]}}"#,
             true,
         ),
     ] {

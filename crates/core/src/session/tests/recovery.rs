@@ -2,10 +2,10 @@
 
 use proptest::prelude::*;
 
-use super::lines::{chain, file, header, samples};
+use super::lines::{chain, file, header, samples, tags};
 use crate::session::digest::SessionDigest;
 use crate::session::entry::*;
-use crate::session::{EntryId, RecoveredSession, SessionRepair, recover};
+use crate::session::{EntryId, RecoveredSession, SessionRepair, fold_tags, recover};
 
 /// Returns the valid lengths of a file that end with a line, with the number of entries.
 fn ends(bytes: &[u8]) -> Vec<usize> {
@@ -106,13 +106,30 @@ fn reads_entries_without_a_header() {
     assert!(matches!(recovered.repairs[..], [SessionRepair::NoHeader { .. }]), "{:?}", recovered.repairs);
 }
 
-/// Files of format version 1 must stay readable. The fixture is never edited.
+/// Files of format version 1 must stay readable. The fixtures are never edited.
 #[test]
 fn reads_files_of_version_1() {
-    let bytes = include_bytes!("../../../tests/fixtures/sessions/v1/every-type.jsonl");
-    let recovered = recover(bytes);
-    assert_eq!(recovered.repairs, []);
-    assert_eq!((recovered.header, recovered.entries), (Some(header()), chain(samples())));
+    let words: &[u8] = include_bytes!("../../../tests/fixtures/sessions/v1/every-type.jsonl");
+    let maps: &[u8] = include_bytes!("../../../tests/fixtures/sessions/v1/tags-and-details.jsonl");
+    for (bytes, expect) in [(words, samples_without_values()), (maps, samples())] {
+        let recovered = recover(bytes);
+        assert_eq!(recovered.repairs, []);
+        assert_eq!((recovered.header, recovered.entries), (Some(header()), chain(expect)));
+    }
+}
+
+/// Returns the samples of the builds whose tags were words and whose custom messages had no details.
+fn samples_without_values() -> Vec<EntryBody> {
+    let mut samples = samples();
+    for body in &mut samples {
+        if let EntryBody::Tags(change) = body {
+            *change = Tags { replace: true, ..tags([("work", Some(""))]) };
+        }
+        if let EntryBody::CustomMessage(message) = body {
+            message.details = None;
+        }
+    }
+    samples
 }
 
 /// Returns the summary of a file for a list.
@@ -146,6 +163,8 @@ fn summary_agrees_with_the_whole_file() {
             if let EntryBody::Name(name) = &entry.body { Some(name.name.clone()) } else { None }
         });
         assert_eq!(survey.name, name);
+        assert_eq!(survey.tags, fold_tags(&entries));
+        assert_eq!(survey.tags.len(), 2);
     }
 }
 

@@ -7,6 +7,7 @@ use haft_protocol::content::ContentBlock;
 use haft_protocol::message::{Message, Rfc3339Time};
 use tempfile::TempDir;
 
+use super::lines::tags;
 use crate::session::entry::*;
 use crate::session::store::{SessionStore, read};
 use crate::session::{Durability, Session, SessionError};
@@ -50,12 +51,14 @@ async fn summary_contains_the_fields_of_a_list() {
     said(&session, user("hello")).await;
     said(&session, Name { name: "old".to_owned() }).await;
     said(&session, Name { name: "new".to_owned() }).await;
-    said(&session, Tags { tags: vec!["work".to_owned()] }).await;
+    said(&session, tags([("work", Some("")), ("ticket", Some("HA-1")), ("old", Some(""))])).await;
+    said(&session, tags([("ticket", Some("HA-7")), ("old", None)])).await;
     said(&session, user(&"x".repeat(600_000))).await;
     let summary = store.latest(Path::new("/project")).unwrap().unwrap().summary().unwrap();
     assert_eq!((summary.name.as_deref(), summary.first_text.as_deref()), (Some("new"), Some("hello")));
     assert_eq!((summary.cwd.as_str(), summary.messages), ("/project", 2));
-    assert_eq!(summary.tags, ["work"]);
+    let expect = [("ticket", "HA-7"), ("work", "")].map(|(key, value)| (key.to_owned(), value.to_owned()));
+    assert_eq!(summary.tags, expect.into());
     assert!(summary.last.unwrap().0 >= summary.created.0);
 }
 

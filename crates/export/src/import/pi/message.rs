@@ -129,23 +129,30 @@ pub(super) fn add(builder: &mut EntryBuilder, raw: &RawJson) -> Option<()> {
         // The text that pi sends for a command that the user ran. A command excluded from the context stays excluded.
         "bashExecution" if !fields.exclude_from_context => {
             let text = format!("Ran `{}`\n```\n{}\n```", fields.command?, fields.output.unwrap_or_default());
-            add_custom_message(builder, "bashExecution", vec![ContentBlock::Text { text }], true);
+            add_custom_message(builder, "bashExecution", vec![ContentBlock::Text { text }]);
         }
         "bashExecution" => _ = builder.add_custom(OWNER, "bashExecution", raw.clone()),
         "custom" | "hookMessage" => {
             let content = parse_contents(builder, &fields.content?);
-            add_custom_message(builder, &fields.custom_type?, content, fields.display.unwrap_or(true));
+            builder.add(CustomMessage {
+                owner: OWNER.to_owned(),
+                kind: fields.custom_type?,
+                content,
+                display: fields.display.unwrap_or(true),
+                details: fields.details,
+            });
         }
         role @ ("branchSummary" | "compactionSummary") => {
-            add_custom_message(builder, role, vec![ContentBlock::Text { text: fields.summary? }], true);
+            add_custom_message(builder, role, vec![ContentBlock::Text { text: fields.summary? }]);
         }
         _ => return None,
     }
     Some(())
 }
 
-fn add_custom_message(builder: &mut EntryBuilder, kind: &str, content: Vec<ContentBlock>, display: bool) {
-    builder.add(CustomMessage { owner: OWNER.to_owned(), kind: kind.to_owned(), content, display });
+fn add_custom_message(builder: &mut EntryBuilder, kind: &str, content: Vec<ContentBlock>) {
+    let (owner, kind) = (OWNER.to_owned(), kind.to_owned());
+    builder.add(CustomMessage { owner, kind, content, display: true, details: None });
 }
 
 fn add_assistant(builder: &mut EntryBuilder, fields: PiMessage) -> Option<()> {

@@ -1,5 +1,7 @@
 //! Replies to commands about sessions.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::message::{Rfc3339Time, TokenUsage};
@@ -48,9 +50,9 @@ pub struct SessionInfo {
     /// The name of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The session's tags.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tags: Vec<String>,
+    /// The session's tags: a map of keys to values. The value is empty for a tag without one.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tags: BTreeMap<String, String>,
     /// The first prompt of the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_text: Option<String>,
