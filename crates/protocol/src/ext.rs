@@ -39,7 +39,7 @@ pub use frames::{ExtensionFrame, HostFrame};
 pub use handshake::{
     ExtensionConfig, Hello, HelloAck, PROTOCOL_VERSION, Ready, Shutdown, ShutdownAck, capability,
 };
-pub use host_call::{HostCall, HostCallCancel, HostCallKind, HostResult};
+pub use host_call::{HostCall, HostCallCancel, HostCallKind, HostCallTarget, HostResult};
 pub use intercept::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CompactEntry, EventIntercept,
     EventInterceptResponse, Intercept, InterceptAssistantMessage, InterceptBeforeAgentStart,

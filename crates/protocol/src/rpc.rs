@@ -37,6 +37,7 @@ mod payload;
 mod request;
 mod response;
 mod server_line;
+mod session_call;
 
 pub use crate::dialog::UiAnswer;
 pub use command::ReplyData;
@@ -46,7 +47,7 @@ pub use command::{
     HelloCommand, InterruptCommand, ListCommands, ListExtensions, ListSessions, MoveTo, NewSession,
     PanelCloseCommand, PanelKeyCommand, PanelResizeCommand, PingCommand, PromptCommand, ReloadExt,
     RunCommand, SetModel, SetName, SetThinking, SetTools, ShutdownCommand, SteerCommand, SwitchSession,
-    TakeQueued, TreeCommand,
+    TakeQueued, TreeCommand, WaitIdle,
 };
 pub use data::{
     CommandActionKind, CommandInfo, CommandResult, CommandsData, CompletionsData, ContextData, EntryInfo,

@@ -11,8 +11,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use haft_protocol::rpc::{
     AbortCommand, Command, CommandFailure, CommandKind, CompactCommand, ErrorCode, NoData, PromptCommand,
-    ReplyPayload, RpcRequest, RpcResponse, StartedData,
+    ReplyPayload, RpcResponse, StartedData,
 };
+
+use crate::extension_commands::ExtensionCommandId;
 
 /// The maximum number of prompts that wait for the current job.
 pub const MOST_WAITING: usize = 64;
@@ -23,6 +25,8 @@ pub(crate) const MOST_OPEN: usize = 256;
 #[derive(Debug, PartialEq)]
 pub(crate) enum SchedulerEffect {
     Reply(RpcResponse),
+    /// The reply to a command of an extension.
+    ReplyToExtension(ExtensionCommandId, Result<ReplyPayload, CommandFailure>),
     /// Runs the command beside the current job. The caller reports the result with
     /// [`CommandScheduler::done`]. [`Command::Clear`] must finish before the next input, because
     /// the session is idle only now.
@@ -60,13 +64,23 @@ pub(crate) struct CommandScheduler {
     waiting: VecDeque<WaitingJob>,
     stage: SchedulerStage,
     closer: Option<PendingReply>,
+    /// The commands that wait until the session is idle.
+    idle_waiters: Vec<CommandTicket>,
 }
 
 /// The parts of a command that its reply needs.
 #[derive(Debug)]
 struct PendingReply {
-    id: Option<String>,
+    to: CommandSource,
     kind: CommandKind,
+}
+
+/// The sender of a command, which gets the reply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum CommandSource {
+    /// The client, with the id of the command.
+    Client(Option<String>),
+    Extension(ExtensionCommandId),
 }
 
 /// A waiting job, and the command that is answered when the job starts.
@@ -89,9 +103,8 @@ enum SchedulerStage {
 }
 
 impl CommandScheduler {
-    pub(crate) fn command(&mut self, request: RpcRequest) -> Vec<SchedulerEffect> {
-        let RpcRequest { id, command, session: _ } = request;
-        let asked = PendingReply { id, kind: command.kind() };
+    pub(crate) fn command_from(&mut self, to: CommandSource, command: Command) -> Vec<SchedulerEffect> {
+        let asked = PendingReply { to, kind: command.kind() };
         if matches!(self.stage, SchedulerStage::Closing | SchedulerStage::Closed) {
             return vec![asked.into_failure(session_ended_failure())];
         }
@@ -114,7 +127,15 @@ impl CommandScheduler {
                 self.closer = Some(asked);
                 self.shutdown()
             }
+            Command::WaitIdle(_) if self.is_idle() => {
+                vec![asked.into_reply(Ok(ReplyPayload::from_value(NoData {})))]
+            }
             _ if self.open.len() >= MOST_OPEN => vec![asked.into_failure(too_many_commands_failure())],
+            Command::WaitIdle(_) => {
+                let ticket = self.issue_ticket(asked);
+                self.idle_waiters.push(ticket);
+                Vec::new()
+            }
             command => {
                 let holds =
                     matches!(command, Command::SetModel(_) | Command::ReloadExt(_) | Command::MoveTo(_));
@@ -133,9 +154,29 @@ impl CommandScheduler {
         let mut effects: Vec<SchedulerEffect> = self.answer(ticket, outcome).into_iter().collect();
         if self.holding.remove(&ticket) {
             effects.extend(self.start());
+            effects.extend(self.answer_idle_waiters());
         }
         effects.extend(self.close_if_finished());
         effects
+    }
+
+    /// Withdraws a command whose sender does not wait any more. A job that waits does not start.
+    pub(crate) fn withdraw_command(&mut self, id: ExtensionCommandId) -> Vec<SchedulerEffect> {
+        let of_sender = |asked: &PendingReply| asked.to == CommandSource::Extension(id);
+        let Some(ticket) = self.open.iter().find(|(_, asked)| of_sender(asked)).map(|(ticket, _)| *ticket)
+        else {
+            return Vec::new();
+        };
+        let waited = self.waiting.len() + self.idle_waiters.len();
+        self.waiting.retain(|waiting| waiting.ticket != Some(ticket));
+        self.idle_waiters.retain(|waiter| *waiter != ticket);
+        if self.waiting.len() + self.idle_waiters.len() == waited {
+            // The command runs already.
+            return Vec::new();
+        }
+        self.open.remove(&ticket);
+        let answered = self.answer_idle_waiters();
+        answered.into_iter().chain(self.close_if_finished()).collect()
     }
 
     /// Adds a job without a waiting command: the prompt of an extension's command. The caller adds
@@ -160,6 +201,7 @@ impl CommandScheduler {
         match self.stage {
             SchedulerStage::Open | SchedulerStage::Finishing => {
                 let mut effects = self.start();
+                effects.extend(self.answer_idle_waiters());
                 effects.extend(self.close_if_finished());
                 effects
             }
@@ -183,6 +225,7 @@ impl CommandScheduler {
         self.stage = SchedulerStage::Closing;
         self.waiting.clear();
         self.holding.clear();
+        self.idle_waiters.clear();
         let open = std::mem::take(&mut self.open);
         let mut effects: Vec<SchedulerEffect> =
             open.into_values().map(|asked| asked.into_failure(session_ended_failure())).collect();
@@ -215,6 +258,19 @@ impl CommandScheduler {
     fn is_busy(&self) -> bool {
         let moves = |ticket| self.open.get(ticket).is_some_and(|asked| asked.kind == CommandKind::MoveTo);
         self.works || !self.waiting.is_empty() || self.holding.iter().any(moves)
+    }
+
+    /// True if no job runs, and none can start.
+    fn is_idle(&self) -> bool {
+        !self.works && self.waiting.is_empty() && self.holding.is_empty()
+    }
+
+    fn answer_idle_waiters(&mut self) -> Vec<SchedulerEffect> {
+        if !self.is_idle() {
+            return Vec::new();
+        }
+        let waiters = std::mem::take(&mut self.idle_waiters).into_iter();
+        waiters.filter_map(|ticket| self.answer(ticket, Ok(ReplyPayload::from_value(NoData {})))).collect()
     }
 
     fn issue_ticket(&mut self, asked: PendingReply) -> CommandTicket {
@@ -281,11 +337,16 @@ impl CommandScheduler {
 
 impl PendingReply {
     fn into_reply(self, outcome: Result<ReplyPayload, CommandFailure>) -> SchedulerEffect {
-        let Self { id, kind } = self;
-        SchedulerEffect::Reply(match outcome {
-            Ok(data) => RpcResponse::success_of_kind(id, kind, data),
-            Err(failure) => RpcResponse::failure(id, kind, failure),
-        })
+        let Self { to, kind } = self;
+        match (to, outcome) {
+            (CommandSource::Client(id), Ok(data)) => {
+                SchedulerEffect::Reply(RpcResponse::success_of_kind(id, kind, data))
+            }
+            (CommandSource::Client(id), Err(failure)) => {
+                SchedulerEffect::Reply(RpcResponse::failure(id, kind, failure))
+            }
+            (CommandSource::Extension(id), outcome) => SchedulerEffect::ReplyToExtension(id, outcome),
+        }
     }
 
     fn into_failure(self, failure: CommandFailure) -> SchedulerEffect {

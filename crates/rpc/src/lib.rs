@@ -19,6 +19,7 @@ mod auth_gate;
 mod client_sink;
 mod command_scheduler;
 mod dialogs;
+mod extension_commands;
 mod input;
 mod open_sessions;
 mod outbox;
@@ -29,6 +30,7 @@ mod session_provider;
 mod writer;
 
 pub use command_scheduler::MOST_WAITING;
+pub use extension_commands::MOST_EXTENSION_PROMPTS;
 pub use haft_protocol::rpc::{escape_control_chars, line};
 pub use outbox::OutboxLimits;
 pub use screen::{ScreenFactory, SessionScreen};

@@ -17,11 +17,15 @@ use haft_protocol::ext::{
     AskAnswer, AskCall, AskEnd, ConfirmCall, EditorCall, InputCall, Panel, PanelRender, SelectCall,
 };
 use haft_protocol::ids::{ExtensionName, PanelId};
-use haft_protocol::rpc::{ClientEvent, PanelContent, RpcEvent, SessionEnd, UiAnswer, UiEnd, UiKind};
+use haft_protocol::rpc::{
+    ClientEvent, CommandFailure, PanelContent, ReplyPayload, RpcEvent, RpcRequest, SessionEnd, UiAnswer,
+    UiEnd, UiKind,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::client_sink::ClientSink;
 use crate::dialogs::{ClosedDialog, UserQuestion};
+use crate::extension_commands::ExtensionCommandSender;
 use crate::question_broker::{QuestionBroker, is_confirmed};
 
 /// The answers to the question about a failing gate, with their meanings.
@@ -38,12 +42,24 @@ pub struct ScreenFactory {
     questions: QuestionBroker,
     /// True if the client gets `session_opened` events.
     announces_sessions: bool,
+    extension_commands: ExtensionCommandSender,
     begun: Mutex<Vec<String>>,
 }
 
 impl ScreenFactory {
-    pub(crate) fn new(outlet: ClientSink, questions: QuestionBroker, tells: bool) -> Self {
-        Self { client_sink: outlet, questions, announces_sessions: tells, begun: Mutex::default() }
+    pub(crate) fn new(
+        outlet: ClientSink,
+        questions: QuestionBroker,
+        extension_commands: ExtensionCommandSender,
+        tells: bool,
+    ) -> Self {
+        Self {
+            client_sink: outlet,
+            questions,
+            announces_sessions: tells,
+            extension_commands,
+            begun: Mutex::default(),
+        }
     }
 
     /// Creates the screen of a session. The client gets the event that the session is open before
@@ -59,6 +75,7 @@ impl ScreenFactory {
             session: id,
             client_sink: self.client_sink.clone(),
             questions: self.questions.clone(),
+            extension_commands: self.extension_commands.clone(),
             panels: Mutex::default(),
             compacting: AtomicBool::new(false),
         })
@@ -79,6 +96,7 @@ pub struct SessionScreen {
     session: String,
     client_sink: ClientSink,
     questions: QuestionBroker,
+    extension_commands: ExtensionCommandSender,
     panels: Mutex<BTreeMap<ExtensionName, PanelId>>,
     /// True during a compaction outside of a run.
     compacting: AtomicBool,
@@ -166,6 +184,15 @@ impl Frontend for SessionScreen {
             None if cancel.is_cancelled() => ask.without_answer(AskEnd::Cancelled),
             None => ask.without_answer(AskEnd::NoPerson),
         }
+    }
+
+    async fn execute_command(
+        &self,
+        extension: &ExtensionName,
+        mut request: RpcRequest,
+    ) -> Result<ReplyPayload, CommandFailure> {
+        request.session.get_or_insert_with(|| self.session.clone());
+        self.extension_commands.execute_command(extension, request).await
     }
 
     async fn ask_about_failing_gate(&self, cancel: &CancellationToken, failing: &FailingGate) -> GateChoice {

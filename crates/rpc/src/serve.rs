@@ -26,6 +26,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::auth_gate::AuthGate;
 use crate::client_sink::ClientSink;
+use crate::extension_commands::ExtensionCommandQueue;
 use crate::input::{LineRequestSource, RequestSource};
 use crate::outbox::{LineEncoding, OutboxLimits};
 use crate::question_broker::QuestionBroker;
@@ -147,12 +148,14 @@ async fn serve_client<S: SessionProvider>(
     options: ServeOptions,
 ) -> Result<EndReason, ServeError<S::Error>> {
     let questions = QuestionBroker::new(outlet.clone(), options.approve.clone());
-    let screens = ScreenFactory::new(outlet.clone(), questions.clone(), false);
+    let extension_commands = ExtensionCommandQueue::new();
+    let screens =
+        ScreenFactory::new(outlet.clone(), questions.clone(), extension_commands.command_sender(), false);
     let Some(first) = cancel.run_until_cancelled(sessions.first(&screens)).await else {
         return Ok(EndReason::Cancelled);
     };
     let first = first.map_err(ServeError::First)?;
-    let mut hub = RpcServer::new(sessions, first, outlet.clone(), questions, options);
+    let mut hub = RpcServer::new(sessions, first, outlet.clone(), extension_commands, questions, options);
     let mut writer = pin!(writer);
     let outcome = hub.run(cancel, &mut source, writer.as_mut()).await;
     outlet.close();

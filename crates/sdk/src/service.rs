@@ -1,6 +1,7 @@
 //! Services of the host for an extension: reading, writing, editing and running, with the same
 //! gates as for the model.
 
+mod session_handle;
 mod user_interface;
 
 use std::time::Duration;
@@ -16,6 +17,7 @@ use serde_json::{Value, json};
 use crate::host::Host;
 use crate::tool::ToolResult;
 
+pub use session_handle::SessionHandle;
 pub use user_interface::UserInterface;
 
 /// The content of a file, or the part that fits into one response.
@@ -52,7 +54,7 @@ pub enum HostError {
     /// The user has not granted the permission.
     #[error("{reason}")]
     PermissionDenied {
-        /// The missing permission: `fs.read`, `fs.write`, `exec` or `ui`.
+        /// The missing permission, such as `fs.read`, `ui` or `session.control`.
         permission: String,
         /// The action that is not permitted.
         reason: String,
@@ -90,6 +92,14 @@ pub enum HostError {
         /// The deadline, and how far the call got.
         reason: String,
     },
+    /// A command on the session failed, such as a switch to an unknown model.
+    #[error("{reason}")]
+    Command {
+        /// The kind of failure, for programs.
+        code: HostCallError,
+        /// The failure, and the next step.
+        reason: String,
+    },
     /// The host does not provide services: it is another program, or it is shutting down.
     #[error("{reason}")]
     Unavailable {
@@ -111,6 +121,11 @@ impl Host {
     /// Returns the person at the host, for questions.
     pub fn ui(&self) -> UserInterface<'_> {
         UserInterface::new(self)
+    }
+
+    /// Returns the session of the extension, for commands.
+    pub fn session(&self) -> SessionHandle<'_> {
+        SessionHandle::new(self)
     }
 
     /// Reads a text file from its beginning.
@@ -197,7 +212,7 @@ impl Host {
             let reason = "this host provides no services for extensions".to_owned();
             return Err(HostError::Unavailable { reason });
         }
-        self.send_call(kind, args.into(), None).await.map(HostReply)
+        self.send_call(kind.name(), args.into(), CallScope::default()).await.map(HostReply)
     }
 
     /// Asks the person. Returns the value of the result.
@@ -209,21 +224,38 @@ impl Host {
         }
         // A background task may outlive the request of its handler.
         let under = self.request_id().filter(|id| self.open_requests().contains(id)).cloned();
-        let result = self.send_call(kind, args, under).await?;
+        let result = self.send_call(kind.name(), args, CallScope { under, session: None }).await?;
         let HostReply(HostResult { value, .. }) = HostReply(result).into_success()?;
         let invalid = |reason: String| HostError::Failed { reason };
         let value = value.ok_or_else(|| invalid("the host sent a result without a value".to_owned()))?;
         value.read().map_err(|error| invalid(format!("the host sent an invalid value: {error}")))
     }
 
+    /// Carries out a command. Returns its data.
+    pub(crate) async fn send_command(
+        &self,
+        name: &str,
+        args: RawJson,
+        session: Option<String>,
+    ) -> Result<RawJson, HostError> {
+        self.info().await;
+        if !self.has_capability(capability::SESSION) {
+            let reason = "this host carries out no commands of extensions".to_owned();
+            return Err(HostError::Unavailable { reason });
+        }
+        let result = self.send_call(name, args, CallScope { under: None, session }).await?;
+        let HostReply(HostResult { value, .. }) = HostReply(result).into_success()?;
+        Ok(value.unwrap_or_else(RawJson::empty_object))
+    }
+
     async fn send_call(
         &self,
-        kind: HostCallKind,
+        name: impl Into<String>,
         args: RawJson,
-        under: Option<RequestId>,
+        CallScope { under, session }: CallScope,
     ) -> Result<HostResult, HostError> {
         let (id, result) = self.calls().begin();
-        let call = HostCall { id: id.clone(), call: kind.name().to_owned(), args, under };
+        let call = HostCall { id: id.clone(), call: name.into(), args, under, session };
         let asking = PendingHostCall { host: self, id: Some(id) };
         let sent = self.outbox().send(call);
         sent.map_err(|error| HostError::Failed { reason: error.to_string() })?;
@@ -232,6 +264,13 @@ impl Host {
         let gone = || HostError::Unavailable { reason: "the connection to the host is closed".to_owned() };
         result.map_err(|_| gone())
     }
+}
+
+/// The request that a call serves, and the session that it applies to.
+#[derive(Default)]
+struct CallScope {
+    under: Option<RequestId>,
+    session: Option<String>,
 }
 
 /// Cancels the call if the future is dropped.
@@ -302,7 +341,8 @@ impl HostReply {
     fn into_error(self) -> HostError {
         let Self(HostResult { content, code, by, permission, .. }) = self;
         let reason = ToolResult::from(content).joined_text();
-        match code.unwrap_or(HostCallError::Failed) {
+        let code = code.unwrap_or(HostCallError::Failed);
+        match code {
             HostCallError::PermissionDenied => {
                 HostError::PermissionDenied { permission: permission.unwrap_or_default(), reason }
             }
@@ -315,6 +355,19 @@ impl HostReply {
                 HostError::Unavailable { reason }
             }
             HostCallError::InvalidArgs | HostCallError::Failed => HostError::Failed { reason },
+            HostCallError::Aborted
+            | HostCallError::Shutdown
+            | HostCallError::NothingToDo
+            | HostCallError::EmptyMessage
+            | HostCallError::BadImage
+            | HostCallError::QueueFull
+            | HostCallError::SessionNotFound
+            | HostCallError::SessionLocked
+            | HostCallError::EntryNotFound
+            | HostCallError::ModelNotFound
+            | HostCallError::CommandNotFound
+            | HostCallError::ExtensionNotFound
+            | HostCallError::Unsupported => HostError::Command { code, reason },
         }
     }
 }

@@ -34,6 +34,7 @@ use haft_protocol::ext::{
     TurnStartDecision, UiAnswer,
 };
 use haft_protocol::ids::{ExtensionName, PanelId, RequestId, ToolCallId};
+use haft_protocol::rpc::{Command, CommandFailure};
 use serde_json::Value;
 use tokio::io::AsyncWriteExt;
 use tokio::sync::{Mutex, watch};
@@ -97,6 +98,7 @@ pub fn host_info() -> HelloAck {
             "intercept_roles",
             "host_services",
             "asks",
+            "session",
             "status",
             "command_completions",
             "tools_2",
@@ -156,6 +158,19 @@ impl Harness {
         let dir = TempDir::create();
         let info = HelloAck { data_dir: Some(dir.path().display().to_string()), ..host_info() };
         let behavior = HostBehavior { person: Some(Arc::new(answer)), ..HostBehavior::default() };
+        Self::connect(extension, info, Some(dir), behavior).await
+    }
+
+    /// Starts an extension like [`start`](Self::start), with a session that carries out its commands.
+    /// `reply` gets each command and returns the data of its reply, an object, or null. With the other
+    /// methods, each command fails with `unsupported`.
+    pub async fn start_with_session(
+        extension: Extension,
+        reply: impl Fn(&Command) -> Result<Value, CommandFailure> + Send + Sync + 'static,
+    ) -> Self {
+        let dir = TempDir::create();
+        let info = HelloAck { data_dir: Some(dir.path().display().to_string()), ..host_info() };
+        let behavior = HostBehavior { session: Some(Arc::new(reply)), ..HostBehavior::default() };
         Self::connect(extension, info, Some(dir), behavior).await
     }
 

@@ -34,7 +34,7 @@ use crate::wire::decode::{BackgroundDecode, DecodedLine, is_slow_to_decode};
 use crate::wire::fault::{ExtensionFailure, FaultCode};
 use crate::wire::framer::{FramedLine, LineFramer};
 use crate::wire::pipe::{self, LONG_LINE};
-use calls::{HostCallTasks, PersonAsker};
+use calls::{HostCallTasks, SessionOwner};
 use child::ChildProcess;
 use sources::{InputEvent, RareEvent, next_command, next_input, next_rare_event};
 
@@ -74,7 +74,7 @@ pub(crate) fn start(start: ActorConfig, connection: Connection) -> ExtensionHand
     let (snapshot, snapshots) = watch::channel(ExtensionSnapshot::from_session(&session));
     let (process, reader, outlet, stderr) = open_connection(connection, &start.log);
     let queue = Arc::new(SendQueue::new(outlet, stall, &limits, start.pump, Arc::downgrade(&commands)));
-    let asker = PersonAsker {
+    let owner = SessionOwner {
         extension: start.reporter.name.clone(),
         frontend: Arc::clone(&start.frontend),
         log: Arc::clone(&start.log),
@@ -102,7 +102,7 @@ pub(crate) fn start(start: ActorConfig, connection: Connection) -> ExtensionHand
         changes: start.changes,
         on_end: start.on_end,
         on_demand: start.on_demand,
-        calls: HostCallTasks::new(start.desk, asker),
+        calls: HostCallTasks::new(start.desk, owner),
     });
     tokio::spawn(actor.run());
     let (reporter, open) = (start.reporter, TaskTracker::new());

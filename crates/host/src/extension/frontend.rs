@@ -9,6 +9,7 @@ use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::event::{AgentEvent, ExtensionFault};
 use haft_protocol::ext::{AskAnswer, AskCall, AskEnd, Panel, PanelRender};
 use haft_protocol::ids::{ExtensionName, PanelId};
+use haft_protocol::rpc::{CommandFailure, ErrorCode, ReplyPayload, RpcRequest};
 use tokio_util::sync::CancellationToken;
 
 use crate::wire::fault::FaultCode;
@@ -41,6 +42,25 @@ pub trait Frontend: Send + Sync {
     /// Without a person, the question ends at once without an answer.
     async fn ask(&self, _cancel: &CancellationToken, _extension: &ExtensionName, ask: &AskCall) -> AskAnswer {
         ask.without_answer(AskEnd::NoPerson)
+    }
+
+    /// Carries out a command of an extension on the session of the request, or else on the extension's own.
+    /// The command is queued on the first poll, so that commands of one extension keep their order. A
+    /// command that has not begun when the future is dropped does not run.
+    ///
+    /// # Errors
+    /// [`CommandFailure`], as for a client of the RPC protocol. Without an owner of the session that carries
+    /// out commands, the error is `unsupported`.
+    async fn execute_command(
+        &self,
+        _extension: &ExtensionName,
+        request: RpcRequest,
+    ) -> Result<ReplyPayload, CommandFailure> {
+        let error = format!(
+            "this program carries out no commands of extensions, not even {}",
+            request.command.kind()
+        );
+        Err(CommandFailure::new(ErrorCode::Unsupported, error))
     }
 
     /// Asks the person about a gate that keeps failing and therefore blocks its actions. Called once for each

@@ -1,10 +1,12 @@
 //! Calls of an extension to the host: limits their number and answers each once.
 
+use haft_protocol::RawJson;
 use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ext::{
-    AskCall, HostCall, HostCallError, HostCallKind, HostResult, HostService, ResultBlock,
+    AskCall, HostCall, HostCallError, HostCallKind, HostCallTarget, HostResult, ResultBlock,
 };
 use haft_protocol::ids::RequestId;
+use haft_protocol::rpc::RpcRequest;
 
 use super::output::HostCallTask;
 use super::pending::PendingQuestions;
@@ -56,18 +58,17 @@ impl HostCalls {
         lines: u64,
     ) -> Result<HostCallRequest, Box<HostResult>> {
         let kind = self.admit(&call, facts, is_ready)?;
-        let task = match AskCall::read(kind, &call.args) {
-            None => HostCallTask::Tool { kind, args: call.args },
-            Some(Ok(ask)) => HostCallTask::Ask(ask),
-            Some(Err(detail)) => {
-                return Err(refuse_call(
-                    call.id,
-                    HostCallError::InvalidArgs,
-                    format!("{}: {detail}", kind.name()),
-                ));
-            }
+        let is_named = call.under.is_some();
+        let invalid = |detail: String| {
+            let text = format!("{kind}: {detail}");
+            refuse_call(call.id.clone(), HostCallError::InvalidArgs, text)
         };
-        self.open.push(OpenCall { id: call.id.clone(), kind, under, behind: lines });
+        let task = read_task(kind, call.args, call.session).map_err(invalid)?;
+        // A command belongs to a request only if the extension says so: a prompt outlives the handler that
+        // sends it.
+        let tied = is_named || kind.target() != HostCallTarget::Session;
+        let (under, behind) = if tied { (under, lines) } else { (None, 0) };
+        self.open.push(OpenCall { id: call.id.clone(), kind, under, behind });
         Ok(HostCallRequest { id: call.id, task })
     }
 
@@ -95,12 +96,13 @@ impl HostCalls {
             return Err(refuse(HostCallError::Unavailable, text));
         }
         check_granted(kind, call, facts)?;
-        // A question waits for a person and must not keep other calls from running.
-        let is_ask = |kind: HostCallKind| kind.service() == HostService::Ui;
-        let running = self.open.iter().filter(|open| is_ask(open.kind) == is_ask(kind)).count();
-        let (limit, what) = match is_ask(kind) {
-            true => (facts.limits.max_asks, "questions are already open"),
-            false => (facts.limits.max_host_calls, "calls are already running"),
+        // Questions and prompts wait for long, and must not keep the calls of tools from running.
+        let group = |kind: HostCallKind| std::mem::discriminant(&kind.target());
+        let running = self.open.iter().filter(|open| group(open.kind) == group(kind)).count();
+        let (limit, what) = match kind.target() {
+            HostCallTarget::Person => (facts.limits.max_asks, "questions are already open"),
+            HostCallTarget::Tool(_) => (facts.limits.max_host_calls, "calls are already running"),
+            HostCallTarget::Session => (facts.limits.max_host_calls, "commands are already running"),
         };
         if running >= usize::try_from(limit).unwrap_or(usize::MAX) {
             let text = format!("{limit} {what}, which is the limit; wait until one of them ends");
@@ -113,7 +115,7 @@ impl HostCalls {
     /// calls.
     pub(super) fn waiting_request(&self, id: &RequestId) -> Option<&RequestId> {
         let call = self.open.iter().find(|call| call.id == *id)?;
-        let under = call.under.as_ref().filter(|_| call.kind.service() == HostService::Ui)?;
+        let under = call.under.as_ref().filter(|_| call.kind.target() == HostCallTarget::Person)?;
         Some(&under.id)
     }
 
@@ -156,6 +158,24 @@ impl HostCalls {
         }
         Some(format!("made a call without permission: {}", first_line(result)))
     }
+}
+
+/// Reads the arguments of a call. The error is the invalid one.
+fn read_task(kind: HostCallKind, args: RawJson, session: Option<String>) -> Result<HostCallTask, String> {
+    match kind.target() {
+        HostCallTarget::Tool(_) => Ok(HostCallTask::Tool { kind, args }),
+        HostCallTarget::Person => {
+            AskCall::read(kind, &args).ok_or_else(unreadable_call)?.map(HostCallTask::Ask)
+        }
+        HostCallTarget::Session => {
+            let request = RpcRequest::from_host_call(kind, &args, session).ok_or_else(unreadable_call)?;
+            Ok(HostCallTask::Session(Box::new(request?)))
+        }
+    }
+}
+
+fn unreadable_call() -> String {
+    "this host cannot read the call".to_owned()
 }
 
 fn check_granted(kind: HostCallKind, call: &HostCall, facts: &SessionConfig) -> Result<(), Box<HostResult>> {

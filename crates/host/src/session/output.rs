@@ -8,6 +8,7 @@ use haft_protocol::ext::{
     AskCall, ClearNotes, HostCallKind, Limits, Notify, PanelClose, PanelRender, SetStatus, ToolCallProgress,
 };
 use haft_protocol::ids::RequestId;
+use haft_protocol::rpc::RpcRequest;
 
 use super::dialect::{OutboundMessage, QueryAnswer};
 use super::pending::ProgressSender;
@@ -58,6 +59,7 @@ pub(crate) struct HostCallRequest {
 pub(crate) enum HostCallTask {
     Tool { kind: HostCallKind, args: RawJson },
     Ask(AskCall),
+    Session(Box<RpcRequest>),
 }
 
 /// The pending outputs. Numbers the lines, and decides which faults are reported.

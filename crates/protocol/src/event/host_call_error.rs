@@ -27,6 +27,32 @@ named_enum! {
         Cancelled = "cancelled",
         /// The host does not accept the call now: before `ready`, or without the capability.
         Unavailable = "unavailable",
+        /// A command was cancelled before it started.
+        Aborted = "aborted",
+        /// The process ended or the session was closed first.
+        Shutdown = "shutdown",
+        /// There is nothing to do: nothing to compact.
+        NothingToDo = "nothing_to_do",
+        /// The message is empty.
+        EmptyMessage = "empty_message",
+        /// An image is not base64, too large, or of an unsupported type.
+        BadImage = "bad_image",
+        /// Too many messages or commands wait.
+        QueueFull = "queue_full",
+        /// No open or saved session has that id, or the prefix is ambiguous.
+        SessionNotFound = "session_not_found",
+        /// Another process has the session open.
+        SessionLocked = "session_locked",
+        /// The session does not have that entry.
+        EntryNotFound = "entry_not_found",
+        /// The model is unknown or not available.
+        ModelNotFound = "model_not_found",
+        /// No command has that name.
+        CommandNotFound = "command_not_found",
+        /// No extension has that name, or it does not run.
+        ExtensionNotFound = "extension_not_found",
+        /// This program does not support the command.
+        Unsupported = "unsupported",
         /// The tool failed; the text has the reason. For a command: it exited with a code other
         /// than 0. Readers treat unknown codes as this one.
         #[serde(other)]

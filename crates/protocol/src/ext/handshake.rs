@@ -45,6 +45,8 @@ pub mod capability {
     /// The host asks the person for the extension: the calls `confirm`, `select`, `input` and
     /// `editor` of `host_call`.
     pub const ASKS: &str = "asks";
+    /// The host carries out commands of the RPC protocol for the extension, as calls of `host_call`.
+    pub const SESSION: &str = "session";
     /// The host reports rejected registrations to the extension.
     pub const REGISTER_REJECTED: &str = "register_rejected";
     /// The host asks for completions of commands that are registered with `completes`.
@@ -74,6 +76,7 @@ pub mod capability {
         INTERCEPT_ROLES,
         HOST_SERVICES,
         ASKS,
+        SESSION,
         REGISTER_REJECTED,
         COMMAND_COMPLETIONS,
         STATUS,

@@ -2,7 +2,8 @@
 //!
 //! Each kind of call is one line of [`HostCallKind`]. The calls of tools pass the same gates, the
 //! same file queue and the same limits as the calls of the model, and require the capability
-//! `host_services`. [`AskCall`](super::AskCall) asks the person.
+//! `host_services`. [`AskCall`](super::AskCall) asks the person. The calls to the session are
+//! commands of the RPC protocol and require the capability `session`.
 //!
 //! ```json
 //! {"type":"host_call","id":"c1","call":"write","args":{"path":"notes.txt","content":"rain\n"}}
@@ -27,10 +28,11 @@ pub struct HostCall {
     /// The id for the result. It must be unique among the open calls.
     pub id: RequestId,
     /// The operation: `read`, `write`, `edit` or `exec`; since haft, with `asks`: `confirm`,
-    /// `select`, `input` or `editor`.
+    /// `select`, `input` or `editor`; with `session`: a command of the RPC protocol.
     #[serde(deserialize_with = "crate::ids::printable")]
     pub call: String,
-    /// The arguments: those of the tool `read`, `write`, `edit` or `bash`, or those of the question.
+    /// The arguments: those of the tool `read`, `write`, `edit` or `bash`, those of the question, or
+    /// the fields of the command.
     #[serde(deserialize_with = "crate::json::object")]
     #[schemars(schema_with = "crate::json::object_schema")]
     pub args: RawJson,
@@ -38,6 +40,10 @@ pub struct HostCall {
     /// is one. While a question to the person is open, the time limit of that request does not run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub under: Option<RequestId>,
+    /// For a command: the session that it applies to; absent: the session of the extension.
+    /// `switch_session` requires it. Since haft, with `session`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
 }
 
 /// Cancels a `host_call`. A call that has not started does not run; a command ends with all its
@@ -76,8 +82,8 @@ pub struct HostResult {
     #[serde(default, deserialize_with = "object_or_null", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
     pub details: Option<RawJson>,
-    /// The value of a call that has one: for a question, the answer and `why` it ended. Since haft,
-    /// with `asks`.
+    /// The value of a call that has one: for a question, the answer and `why` it ended; for a
+    /// command, the `data` of its reply. Since haft, with `asks` or `session`.
     #[serde(default, deserialize_with = "object_or_null", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
     pub value: Option<RawJson>,
@@ -112,48 +118,122 @@ fn object_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<R
     }
 }
 
-named_enum! {
-    /// The kinds of host calls.
-    pub enum HostCallKind {
-        /// Read a file.
-        Read = "read",
-        /// Write a whole file.
-        Write = "write",
-        /// Change parts of a file.
-        Edit = "edit",
-        /// Run a shell command.
-        Exec = "exec",
-        /// Ask the person for yes or no.
-        Confirm = "confirm",
-        /// Ask the person to choose a text.
-        Select = "select",
-        /// Ask the person for a text of one line.
-        Input = "input",
-        /// Ask the person to change a text of any number of lines.
-        Editor = "editor",
-    }
+/// Defines the calls, one line each: name, service, and the part of the host that runs it.
+macro_rules! host_calls {
+    ($($(#[$doc:meta])* $call:ident = $name:literal, $service:ident, $target:expr;)*) => {
+        named_enum! {
+            /// The kinds of host calls.
+            pub enum HostCallKind { $($(#[$doc])* $call = $name,)* }
+        }
+
+        impl HostCallKind {
+            /// Returns the part of the host that runs the call.
+            pub const fn target(self) -> HostCallTarget {
+                match self { $(Self::$call => $target,)* }
+            }
+
+            /// Returns the service of the call, which determines the required permission.
+            pub const fn service(self) -> HostService {
+                match self { $(Self::$call => HostService::$service,)* }
+            }
+        }
+    };
+}
+
+/// The part of the host that runs a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HostCallTarget {
+    /// The built-in tool of this name. The call has its arguments, and gates see its name.
+    Tool(&'static str),
+    /// The person.
+    Person,
+    /// The session, by the command of the RPC protocol with the same name, fields, data and errors.
+    Session,
+}
+
+host_calls! {
+    /// Read a file.
+    Read = "read", FsRead, HostCallTarget::Tool("read");
+    /// Write a whole file.
+    Write = "write", FsWrite, HostCallTarget::Tool("write");
+    /// Change parts of a file.
+    Edit = "edit", FsWrite, HostCallTarget::Tool("edit");
+    /// Run a shell command.
+    Exec = "exec", Exec, HostCallTarget::Tool("bash");
+    /// Ask the person for yes or no.
+    Confirm = "confirm", Ui, HostCallTarget::Person;
+    /// Ask the person to choose a text.
+    Select = "select", Ui, HostCallTarget::Person;
+    /// Ask the person for a text of one line.
+    Input = "input", Ui, HostCallTarget::Person;
+    /// Ask the person to change a text of any number of lines.
+    Editor = "editor", Ui, HostCallTarget::Person;
+    /// Return the state of the session.
+    GetState = "get_state", SessionRead, HostCallTarget::Session;
+    /// Return the conversation.
+    GetMessages = "get_messages", SessionRead, HostCallTarget::Session;
+    /// Return the entries of the session, with all branches.
+    Tree = "tree", SessionRead, HostCallTarget::Session;
+    /// Return the known models.
+    GetModels = "get_models", SessionRead, HostCallTarget::Session;
+    /// Return all tools, and whether the model gets them.
+    GetTools = "get_tools", SessionRead, HostCallTarget::Session;
+    /// Return the open and the stored sessions.
+    ListSessions = "list_sessions", SessionRead, HostCallTarget::Session;
+    /// Return the commands, templates and skills.
+    ListCommands = "list_commands", SessionRead, HostCallTarget::Session;
+    /// Return the extensions and their states.
+    ListExtensions = "list_extensions", SessionRead, HostCallTarget::Session;
+    /// Set the name of the session.
+    SetName = "set_name", SessionWrite, HostCallTarget::Session;
+    /// Send a message to the model.
+    Prompt = "prompt", SessionControl, HostCallTarget::Session;
+    /// Send a message to the working agent.
+    Steer = "steer", SessionControl, HostCallTarget::Session;
+    /// Send a message that the agent receives when it would stop.
+    FollowUp = "follow_up", SessionControl, HostCallTarget::Session;
+    /// Remove and return the messages that the agent has not received.
+    TakeQueued = "take_queued", SessionControl, HostCallTarget::Session;
+    /// Stop the current prompt or compaction.
+    Abort = "abort", SessionControl, HostCallTarget::Session;
+    /// End the run in an orderly way.
+    Interrupt = "interrupt", SessionControl, HostCallTarget::Session;
+    /// Compact the conversation.
+    Compact = "compact", SessionControl, HostCallTarget::Session;
+    /// Wait until no prompt and no compaction runs or waits.
+    WaitIdle = "wait_idle", SessionRead, HostCallTarget::Session;
+    /// Clear the conversation.
+    Clear = "clear", SessionControl, HostCallTarget::Session;
+    /// Switch the model.
+    SetModel = "set_model", SessionControl, HostCallTarget::Session;
+    /// Set the thinking level.
+    SetThinking = "set_thinking", SessionControl, HostCallTarget::Session;
+    /// Limit the tools that the model gets.
+    SetTools = "set_tools", SessionControl, HostCallTarget::Session;
+    /// Open another session.
+    NewSession = "new_session", SessionControl, HostCallTarget::Session;
+    /// Make another session the current one.
+    SwitchSession = "switch_session", SessionControl, HostCallTarget::Session;
+    /// Close a session.
+    CloseSession = "close_session", SessionControl, HostCallTarget::Session;
+    /// Open a new session with a copy of the conversation.
+    Fork = "fork", SessionControl, HostCallTarget::Session;
+    /// Continue the session from another entry.
+    MoveTo = "move_to", SessionControl, HostCallTarget::Session;
+    /// Run a command.
+    RunCommand = "run_command", SessionControl, HostCallTarget::Session;
+    /// Search for extensions again, or restart one.
+    ReloadExt = "reload_ext", SessionControl, HostCallTarget::Session;
+    /// End the process.
+    Shutdown = "shutdown", SessionControl, HostCallTarget::Session;
 }
 
 impl HostCallKind {
-    /// Returns the built-in tool that runs the call; `None` if no tool does. The call has the
-    /// arguments of this tool, and gates see its name.
+    /// Returns the built-in tool that runs the call; `None` if no tool does.
     pub const fn tool(self) -> Option<&'static str> {
-        match self {
-            Self::Read => Some("read"),
-            Self::Write => Some("write"),
-            Self::Edit => Some("edit"),
-            Self::Exec => Some("bash"),
-            Self::Confirm | Self::Select | Self::Input | Self::Editor => None,
-        }
-    }
-
-    /// Returns the service of the call, which determines the required permission.
-    pub const fn service(self) -> HostService {
-        match self {
-            Self::Read => HostService::FsRead,
-            Self::Write | Self::Edit => HostService::FsWrite,
-            Self::Exec => HostService::Exec,
-            Self::Confirm | Self::Select | Self::Input | Self::Editor => HostService::Ui,
+        match self.target() {
+            HostCallTarget::Tool(tool) => Some(tool),
+            HostCallTarget::Person | HostCallTarget::Session => None,
         }
     }
 }

@@ -13,6 +13,12 @@ named_enum! {
         Exec = "exec",
         /// Asking the person.
         Ui = "ui",
+        /// Reading the session: its state, conversation, tools and models.
+        SessionRead = "session.read",
+        /// Writing to the session: its name.
+        SessionWrite = "session.write",
+        /// Controlling the session: prompts, model, tools, other sessions.
+        SessionControl = "session.control",
     }
 }
 

@@ -1,6 +1,7 @@
 //! Capabilities of haft beyond zot's RPC mode, as `hello` lists them. The names are stable.
 
-/// `steer`, `follow_up`, `take_queued` and `interrupt`: messages for an agent that works.
+/// `steer`, `follow_up`, `take_queued` and `interrupt`: messages for an agent that works; and
+/// `wait_idle`.
 pub const STEERING: &str = "steering";
 /// `set_thinking`, `get_tools` and `set_tools`.
 pub const SETUP: &str = "setup";

@@ -25,7 +25,9 @@ pub use extension::{
     ReloadExt, RunCommand,
 };
 pub use greeting::{AuthToken, ClientInfo, HelloCommand, PingCommand, ShutdownCommand};
-pub use prompt::{AbortCommand, FollowUp, InterruptCommand, PromptCommand, SteerCommand, TakeQueued};
+pub use prompt::{
+    AbortCommand, FollowUp, InterruptCommand, PromptCommand, SteerCommand, TakeQueued, WaitIdle,
+};
 pub use session::{
     CloseSession, ForkCommand, ListSessions, MoveTo, NewSession, SetName, SwitchSession, TreeCommand,
 };
@@ -33,7 +35,7 @@ pub use setup::{GetModels, GetTools, SetModel, SetThinking, SetTools};
 pub use state::{ClearCommand, CompactCommand, GetMessages, GetState};
 
 /// The fields of one command. They determine the data of its reply.
-pub trait CommandParams: Into<Command> {
+pub trait CommandParams: Into<Command> + Serialize {
     /// The data of a successful reply.
     type Data: Serialize;
 
@@ -124,6 +126,8 @@ commands! {
     /// Compacts the conversation. The reply comes when the compaction starts; during other work, it
     /// waits in order. Ends with `compact_done` or `error`; with neither if it is aborted.
     Compact(CompactCommand) -> StartedData = "compact" r#","instructions":"…""#,
+    /// Waits until no prompt and no compaction runs or waits. The reply comes then.
+    WaitIdle(WaitIdle) -> NoData = "wait_idle" "",
     /// Returns the state of the session.
     GetState(GetState) -> StateData = "get_state" "",
     /// Returns the conversation, oldest message first. Images have only their size.

@@ -151,6 +151,24 @@ fn hello_ack() -> HelloAck {
     }
 }
 
+/// Calls of a tool, of a question and of a command.
+fn host_calls() -> [HostCall; 3] {
+    let call = |id: &str, call: &str, args: &str| HostCall {
+        id: RequestId::new(id),
+        call: call.into(),
+        args: json(args),
+        under: None,
+        session: None,
+    };
+    let select = call("c3", "select", r#"{"title":"Allow?","options":["Yes","No"]}"#);
+    let set_name = call("c4", "set_name", r#"{"name":"bakery"}"#);
+    [
+        call("c1", "read", r#"{"path":"notes.txt"}"#),
+        HostCall { under: Some(id("h41")), ..select },
+        HostCall { session: Some("0199".into()), ..set_name },
+    ]
+}
+
 pub(crate) fn extension() -> Vec<ExtensionFrame> {
     let mut frames = vec![
         hello(None).into(),
@@ -182,15 +200,9 @@ pub(crate) fn extension() -> Vec<ExtensionFrame> {
     frames.extend([
         CommandCompletionsResponse { id: id("1"), items }.into(),
         CommandCompletionsResponse { id: id("1"), items: Vec::new() }.into(),
-        HostCall { id: id("c1"), call: "read".into(), args: json(r#"{"path":"notes.txt"}"#), under: None }
-            .into(),
-        HostCall {
-            id: id("c3"),
-            call: "select".into(),
-            args: json(r#"{"title":"Allow?","options":["Yes","No"]}"#),
-            under: Some(id("h41")),
-        }
-        .into(),
+    ]);
+    frames.extend(host_calls().map(ExtensionFrame::from));
+    frames.extend([
         HostCallCancel { id: id("c1") }.into(),
         PanelRender {
             panel_id: panel(),

@@ -40,8 +40,15 @@ fn turn(desk: &mut CommandScheduler, line: &str) -> String {
             Ok(effects) => effects,
             Err(failure) => return format!("{line}\n  not added: {failure}\n"),
         },
-        [id, kind] => desk.command(request(id, kind, "")),
-        [id, kind, fields] => desk.command(request(id, kind, fields)),
+        ["withdraw", id] => desk.withdraw_command(ExtensionCommandId(id.parse().unwrap())),
+        ["ext", kind] => {
+            desk.command_from(CommandSource::Extension(ExtensionCommandId(1)), command(kind, ""))
+        }
+        ["ext", kind, fields] => {
+            desk.command_from(CommandSource::Extension(ExtensionCommandId(1)), command(kind, fields))
+        }
+        [id, kind] => desk.command_from(client(id), command(kind, "")),
+        [id, kind, fields] => desk.command_from(client(id), command(kind, fields)),
         _ => panic!("unknown step: {line}"),
     };
     let shown: String = effects.iter().map(|effect| format!("  {}\n", shown(effect))).collect();
@@ -52,10 +59,14 @@ fn prompt(message: &str) -> SessionJob {
     SessionJob::Prompt(PromptCommand { message: message.to_owned(), images: Vec::new(), plain: None })
 }
 
-fn request(id: &str, kind: &str, fields: &str) -> RpcRequest {
+fn client(id: &str) -> CommandSource {
+    CommandSource::Client(Some(id.to_owned()))
+}
+
+fn command(kind: &str, fields: &str) -> Command {
     let comma = if fields.is_empty() { "" } else { "," };
-    let line = format!(r#"{{"id":"{id}","type":"{kind}"{comma}{fields}}}"#);
-    read_request(line.as_bytes(), BOUNDS).unwrap()
+    let line = format!(r#"{{"type":"{kind}"{comma}{fields}}}"#);
+    read_request(line.as_bytes(), BOUNDS).unwrap().command
 }
 
 fn shown(effect: &SchedulerEffect) -> String {
@@ -67,6 +78,10 @@ fn shown(effect: &SchedulerEffect) -> String {
                 Err(failure) => format!("{id} {command}: {}: {failure}", failure.code),
             }
         }
+        SchedulerEffect::ReplyToExtension(ExtensionCommandId(id), outcome) => match outcome {
+            Ok(data) => format!("to extension {id}: {}", spoken(data)),
+            Err(failure) => format!("to extension {id}: {}: {failure}", failure.code),
+        },
         SchedulerEffect::Do(CommandTicket(ticket), command) => format!("do {} as {ticket}", command.kind()),
         SchedulerEffect::Start(SessionJob::Prompt(prompt)) => format!("start {:?}", prompt.message),
         SchedulerEffect::Start(SessionJob::Message(prompt)) => {
@@ -231,7 +246,7 @@ fn empty_prompt_is_rejected_unless_it_has_an_image() {
 fn number_of_waiting_prompts_is_limited() {
     let mut desk = CommandScheduler::default();
     for n in 0..=MOST_WAITING {
-        desk.command(request("1", "prompt", &format!(r#""message":"{n}""#)));
+        desk.command_from(client("1"), command("prompt", &format!(r#""message":"{n}""#)));
     }
     assert_eq!(desk.waiting_jobs(), MOST_WAITING);
     assert_snapshot!(turn(&mut desk, r#"2 prompt "message":"x""#) + &turn(&mut desk, "add x") + &turn(&mut desk, "3 compact"), @r#"
@@ -392,5 +407,99 @@ fn shutdown_answers_all_open_commands() {
       close
     ended
     closed
+    "#);
+}
+
+#[test]
+fn wait_idle_is_answered_when_no_job_runs_or_waits() {
+    let script = r#"
+        1 wait_idle
+        2 prompt "message":"a"
+        3 prompt "message":"b"
+        4 wait_idle
+        ended
+        5 wait_idle
+        ended
+        6 set_model "model":"m"
+        7 wait_idle
+        done 5
+    "#;
+    assert_snapshot!(played(script), @r#"
+    1 wait_idle
+      1 wait_idle: done
+    2 prompt "message":"a"
+      2 prompt: {"started":true}
+      start "a"
+    3 prompt "message":"b"
+    4 wait_idle
+    ended
+      3 prompt: {"started":true}
+      start "b"
+    5 wait_idle
+    ended
+      4 wait_idle: done
+      5 wait_idle: done
+    6 set_model "model":"m"
+      do set_model as 5
+    7 wait_idle
+    done 5
+      6 set_model: done
+      7 wait_idle: done
+    "#);
+}
+
+#[test]
+fn withdrawn_prompt_of_an_extension_does_not_start() {
+    let script = r#"
+        1 prompt "message":"a"
+        ext prompt "message":"b"
+        withdraw 1
+        ext wait_idle
+        withdraw 1
+        ended
+        ext get_state
+        withdraw 1
+        done 4
+        ext prompt "message":"c"
+        withdraw 1
+        withdraw 9
+    "#;
+    assert_snapshot!(played(script), @r#"
+    1 prompt "message":"a"
+      1 prompt: {"started":true}
+      start "a"
+    ext prompt "message":"b"
+    withdraw 1
+    ext wait_idle
+    withdraw 1
+    ended
+    ext get_state
+      do get_state as 4
+    withdraw 1
+    done 4
+      to extension 1: done
+    ext prompt "message":"c"
+      to extension 1: {"started":true}
+      start "c"
+    withdraw 1
+    withdraw 9
+    "#);
+}
+
+#[test]
+fn shutdown_answers_extensions() {
+    let script = r#"
+        1 prompt "message":"a"
+        ext wait_idle
+        shutdown
+    "#;
+    assert_snapshot!(played(script), @r#"
+    1 prompt "message":"a"
+      1 prompt: {"started":true}
+      start "a"
+    ext wait_idle
+    shutdown
+      to extension 1: shutdown: command not run: the session is closed or haft is ending; use another session or restart haft
+      stop
     "#);
 }

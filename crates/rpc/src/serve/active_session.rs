@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use haft_protocol::rpc::{CommandFailure, ErrorCode, SessionData, SessionEnd};
+use haft_protocol::rpc::{CommandFailure, CommandKind, ErrorCode, SessionData, SessionEnd};
 use tokio_util::sync::CancellationToken;
 
 use super::outcome::{ReplyResult, reply_data};
-use crate::command_scheduler::CommandScheduler;
+use crate::command_scheduler::{CommandScheduler, CommandSource};
+use crate::extension_commands::{MOST_EXTENSION_PROMPTS, makes_model_work, too_many_prompts_failure};
 use crate::open_sessions::OpenSessions;
 use crate::session_provider::OpenedSession;
 
@@ -20,6 +21,8 @@ pub(super) struct ActiveSession {
     pub(super) stage: SessionStage,
     /// The reason for closing, for the client.
     pub(super) reason: SessionEnd,
+    /// The number of messages of extensions since the last message of the client.
+    extension_prompts: u32,
 }
 
 /// The stage in the life of a session.
@@ -45,7 +48,28 @@ impl ActiveSession {
             closing,
             stage: SessionStage::Open,
             reason: SessionEnd::Shutdown,
+            extension_prompts: 0,
         }
+    }
+
+    /// Counts a command that makes the model work.
+    ///
+    /// # Errors
+    /// [`CommandFailure`] if extensions have sent too many since the client's last one.
+    pub(super) fn count_prompt(
+        &mut self,
+        from: &CommandSource,
+        kind: CommandKind,
+    ) -> Result<(), CommandFailure> {
+        match from {
+            _ if !makes_model_work(kind) => {}
+            CommandSource::Client(_) => self.extension_prompts = 0,
+            CommandSource::Extension(_) if self.extension_prompts >= MOST_EXTENSION_PROMPTS => {
+                return Err(too_many_prompts_failure());
+            }
+            CommandSource::Extension(_) => self.extension_prompts += 1,
+        }
+        Ok(())
     }
 
     pub(super) fn id(&self) -> String {

@@ -34,6 +34,7 @@ pub(super) fn route_command(
         | CommandKind::Interrupt
         | CommandKind::TakeQueued
         | CommandKind::Compact
+        | CommandKind::WaitIdle
         | CommandKind::GetState
         | CommandKind::GetMessages
         | CommandKind::Clear

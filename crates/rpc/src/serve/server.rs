@@ -7,8 +7,8 @@ use std::sync::Arc;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use haft_protocol::rpc::{
-    CommandFailure, CommandKind, ErrorCode, ForkCommand, NewSession, ReplyPayload, RpcEvent, RpcRequest,
-    RpcResponse, SessionEnd,
+    Command, CommandFailure, CommandKind, ErrorCode, ForkCommand, NewSession, ReplyPayload, RpcEvent,
+    RpcRequest, RpcResponse, SessionEnd,
 };
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -20,7 +20,8 @@ use super::outcome::{CommandExecution, catch_panics};
 use super::{EndReason, ServeOptions, route, session};
 use crate::auth_gate::{AuthGate, AuthRefusal};
 use crate::client_sink::ClientSink;
-use crate::command_scheduler::{CommandScheduler, CommandTicket, SchedulerEffect, SessionJob};
+use crate::command_scheduler::{CommandScheduler, CommandSource, CommandTicket, SchedulerEffect, SessionJob};
+use crate::extension_commands::{ExtensionCommandQueue, ExtensionRequest};
 use crate::input::{IncomingLine, RequestSource};
 use crate::open_sessions::OpenSessions;
 use crate::question_broker::QuestionBroker;
@@ -57,6 +58,7 @@ pub(super) struct RpcServer<S> {
     pub(super) holds: bool,
     /// The number of open commands with possibly long replies.
     pub(super) bulky: usize,
+    extension_commands: ExtensionCommandQueue,
     end: Option<EndReason>,
 }
 
@@ -65,6 +67,7 @@ impl<S: SessionProvider> RpcServer<S> {
         sessions: Arc<S>,
         first: OpenedSession,
         outlet: ClientSink,
+        extension_commands: ExtensionCommandQueue,
         questions: QuestionBroker,
         options: ServeOptions,
     ) -> Self {
@@ -82,6 +85,7 @@ impl<S: SessionProvider> RpcServer<S> {
             ending: CancellationToken::new(),
             holds: false,
             bulky: 0,
+            extension_commands,
             end: None,
         }
     }
@@ -119,6 +123,7 @@ impl<S: SessionProvider> RpcServer<S> {
                     Ok(news) => self.handle_task_event(news),
                     Err(error) => tracing::error!(%error, "a client task was lost"),
                 },
+                Some(request) = self.extension_commands.next_request() => self.handle_extension_request(request),
                 said = said, if reads && !self.holds && self.bulky < MOST_BULKY => match said {
                     Ok(IncomingLine::Request(request)) => self.handle_request(request),
                     Ok(IncomingLine::Unreadable(reply)) => self.client_sink.reply(self.auth_gate.reply_to_unreadable(reply)),
@@ -163,11 +168,11 @@ impl<S: SessionProvider> RpcServer<S> {
         self.each_session(CommandScheduler::shutdown);
     }
 
-    fn each_session(&mut self, turn: fn(&mut CommandScheduler) -> Vec<SchedulerEffect>) {
+    fn each_session(&mut self, turn: impl Fn(&mut CommandScheduler) -> Vec<SchedulerEffect>) {
         let places: Vec<CommandScope> =
             self.open_sessions.iter().map(|(id, _)| CommandScope::Session(id.to_owned())).collect();
         for place in places {
-            let effects = self.scheduler(&place).map(turn).unwrap_or_default();
+            let effects = self.scheduler(&place).map(&turn).unwrap_or_default();
             self.apply_effects(&place, None, effects);
         }
     }
@@ -189,6 +194,9 @@ impl<S: SessionProvider> RpcServer<S> {
         for effect in effects {
             match (effect, place) {
                 (SchedulerEffect::Reply(reply), _) => self.client_sink.reply(reply),
+                (SchedulerEffect::ReplyToExtension(id, outcome), _) => {
+                    self.extension_commands.reply(id, outcome);
+                }
                 (SchedulerEffect::Do(ticket, command), place) => {
                     self.execute_command(place, about, ticket, command)
                 }
@@ -314,22 +322,59 @@ impl<S: SessionProvider> RpcServer<S> {
         self.client_sink.release_held();
     }
 
-    fn handle_admitted(&mut self, mut request: RpcRequest) {
-        let kind = request.command.kind();
-        let routed = route::check_images(&mut request.command)
-            .and_then(|()| route::route_command(kind, request.session.as_deref(), &self.open_sessions));
-        let (place, about) = match routed {
-            Ok(routed) => routed,
-            Err(failure) => return self.send_failure(request.id, kind, failure),
-        };
-        if let (CommandKind::CloseSession, CommandScope::Session(id)) = (kind, &place) {
-            if let Err(failure) = self.open_sessions.check_can_close_one(id) {
-                return self.send_failure(request.id, kind, failure);
-            }
-            self.open_sessions.mark_closing(id, SessionEnd::Requested);
+    fn handle_admitted(&mut self, request: RpcRequest) {
+        let RpcRequest { id, command, session } = request;
+        let kind = command.kind();
+        if let Err(failure) =
+            self.dispatch_command(CommandSource::Client(id.clone()), command, session.as_deref())
+        {
+            self.send_failure(id, kind, failure);
         }
-        let effects = self.scheduler(&place).map(|desk| desk.command(request)).unwrap_or_default();
+    }
+
+    fn handle_extension_request(&mut self, request: ExtensionRequest) {
+        match request {
+            ExtensionRequest::Execute { id, extension, request, reply } => {
+                tracing::debug!(%extension, command = %request.command.kind(), "command of an extension");
+                self.extension_commands.expect_reply(id, reply);
+                let RpcRequest { id: _, command, session } = request;
+                if let Err(failure) =
+                    self.dispatch_command(CommandSource::Extension(id), command, session.as_deref())
+                {
+                    self.extension_commands.reply(id, Err(failure));
+                }
+            }
+            ExtensionRequest::Withdraw(id) => {
+                if self.extension_commands.forget_reply(id) {
+                    self.each_session(|desk| desk.withdraw_command(id));
+                }
+            }
+        }
+    }
+
+    /// Passes a command to its scheduler, which answers it. The error is the reply to a command that does
+    /// not reach a scheduler.
+    fn dispatch_command(
+        &mut self,
+        from: CommandSource,
+        mut command: Command,
+        session: Option<&str>,
+    ) -> Result<(), CommandFailure> {
+        let kind = command.kind();
+        route::check_images(&mut command)?;
+        let (place, about) = route::route_command(kind, session, &self.open_sessions)?;
+        if let CommandScope::Session(id) = &place {
+            if let Some(seat) = self.open_sessions.get_mut(id) {
+                seat.count_prompt(&from, kind)?;
+            }
+            if kind == CommandKind::CloseSession {
+                self.open_sessions.check_can_close_one(id)?;
+                self.open_sessions.mark_closing(id, SessionEnd::Requested);
+            }
+        }
+        let effects = self.scheduler(&place).map(|desk| desk.command_from(from, command)).unwrap_or_default();
         self.apply_effects(&place, about.as_deref(), effects);
+        Ok(())
     }
 
     fn send_failure(&self, id: Option<String>, kind: CommandKind, failure: CommandFailure) {
@@ -412,7 +457,12 @@ impl<S: SessionProvider> RpcServer<S> {
         which: BoxFuture<'static, Result<SessionChoice, CommandFailure>>,
     ) {
         let (sessions, ending) = (Arc::clone(&self.sessions), self.ending.clone());
-        let screens = ScreenFactory::new(self.client_sink.clone(), self.questions.clone(), true);
+        let screens = ScreenFactory::new(
+            self.client_sink.clone(),
+            self.questions.clone(),
+            self.extension_commands.command_sender(),
+            true,
+        );
         self.work.spawn(async move {
             let opened = catch_panics(async { sessions.open(which.await?, &screens).await });
             let ended = || CommandFailure::new(ErrorCode::Shutdown, "the process is ending");

@@ -3,6 +3,7 @@
 mod broken;
 mod dialogs;
 mod end;
+mod extension_commands;
 mod extensions;
 mod local;
 mod names;

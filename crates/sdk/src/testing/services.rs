@@ -8,6 +8,8 @@ use haft_protocol::ext::{
     AskAnswer, AskCall, AskEnd, HostCall, HostCallError, HostCallKind, HostFrame, HostResult, ResultBlock,
     UiAnswer,
 };
+use haft_protocol::ids::RequestId;
+use haft_protocol::rpc::{Command, CommandFailure, ErrorCode, RpcRequest};
 use serde_json::{Value, json};
 use tokio::io::{AsyncWriteExt, DuplexStream, WriteHalf};
 use tokio::sync::{Mutex, watch};
@@ -24,10 +26,14 @@ pub(super) type ExtensionInput = Arc<Mutex<Option<WriteHalf<DuplexStream>>>>;
 /// Returns the answer to a question.
 pub(super) type PersonHandler = Arc<dyn Fn(&AskCall) -> UiAnswer + Send + Sync>;
 
+/// Returns the reply to a command.
+pub(super) type CommandHandler = Arc<dyn Fn(&Command) -> Result<Value, CommandFailure> + Send + Sync>;
+
 /// The results of all calls.
 pub(super) struct HostBehavior {
     pub(super) services: ServiceHandler,
     pub(super) person: Option<PersonHandler>,
+    pub(super) session: Option<CommandHandler>,
 }
 
 impl Default for HostBehavior {
@@ -35,7 +41,7 @@ impl Default for HostBehavior {
     fn default() -> Self {
         let services: ServiceHandler =
             Arc::new(|call, _| Err(HostError::Unavailable { reason: format!("no {call} in this test") }));
-        Self { services, person: None }
+        Self { services, person: None, session: None }
     }
 }
 
@@ -62,6 +68,11 @@ pub(super) async fn serve(
 
 fn answer_call(call: HostCall, behavior: &HostBehavior) -> HostResult {
     let kind = HostCallKind::from_name(&call.call);
+    if let Some(request) =
+        kind.and_then(|kind| RpcRequest::from_host_call(kind, &call.args, call.session.clone()))
+    {
+        return execute_command(call.id, request, behavior.session.as_ref());
+    }
     match kind.and_then(|kind| AskCall::read(kind, &call.args)) {
         None => run_service(call, &behavior.services),
         Some(Ok(ask)) => {
@@ -78,6 +89,25 @@ fn answer_call(call: HostCall, behavior: &HostBehavior) -> HostResult {
             HostResult { value, ..HostResult::with_content(call.id, Vec::new()) }
         }
         Some(Err(reason)) => HostResult::from_failure(call.id, HostCallError::InvalidArgs, reason),
+    }
+}
+
+fn execute_command(
+    id: RequestId,
+    request: Result<RpcRequest, String>,
+    handler: Option<&CommandHandler>,
+) -> HostResult {
+    let outcome = match (request, handler) {
+        (Err(reason), _) => Err(CommandFailure::new(ErrorCode::BadRequest, reason)),
+        (Ok(_), None) => Err(CommandFailure::new(ErrorCode::Unsupported, "no session in this test")),
+        (Ok(request), Some(handler)) => handler(&request.command),
+    };
+    match outcome {
+        Ok(data) => {
+            let value = Some(RawJson::from(data)).filter(RawJson::is_object);
+            HostResult { value, ..HostResult::with_content(id, Vec::new()) }
+        }
+        Err(CommandFailure { code, error }) => HostResult::from_failure(id, code.into(), error),
     }
 }
 
@@ -109,5 +139,6 @@ fn error_parts(error: HostError) -> (HostCallError, Option<String>, Option<Strin
         HostError::TimedOut { reason } => (HostCallError::TimedOut, None, None, reason),
         HostError::Unavailable { reason } => (HostCallError::Unavailable, None, None, reason),
         HostError::Failed { reason } => (HostCallError::Failed, None, None, reason),
+        HostError::Command { code, reason } => (code, None, None, reason),
     }
 }

@@ -40,6 +40,73 @@ mod asking {
     }
 }
 
+/// The command of the guide that controls the session.
+mod reviewing {
+    use std::sync::{Arc, Mutex};
+
+    use haft_sdk::protocol::rpc::{Command, CommandFailure, ErrorCode};
+    use haft_sdk::testing::Harness;
+    use haft_sdk::{Extension, HostError, Response};
+    use serde_json::{Value, json};
+
+    fn state() -> Value {
+        let tokens = json!({"input": 0, "output": 0, "cache_read": 0, "cache_write": 0, "cost_usd": 0.0});
+        json!({
+            "provider": "acme", "model": "small", "cwd": "/w", "message_count": 0, "busy": false, "usage": tokens,
+            "session": "0199", "thinking": "off", "context": {"tokens": 0, "estimated": 0}, "prompts": 0,
+            "queue": {"steering": [], "follow_up": [], "next_turn": []},
+        })
+    }
+
+    #[tokio::test]
+    async fn another_model_reviews_the_changes() {
+        let review =
+            Extension::new("review", "1.0.0").command("review", "Review the changes", |_, host| async move {
+                let session = host.session();
+                let state = session.state().await?;
+                session.set_model("anthropic/claude-opus-4-1").await?;
+                session.prompt("Review the uncommitted changes.").await?;
+                session.wait_idle().await?;
+                session.set_model(format!("{}/{}", state.provider, state.model)).await?;
+                Ok::<_, HostError>(Response::Noop)
+            });
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let log = Arc::clone(&seen);
+        let harness = Harness::start_with_session(review, move |command| {
+            log.lock().unwrap().push(serde_json::to_value(command).unwrap());
+            Ok(match command.kind().name() {
+                "get_state" => state(),
+                "set_model" => json!({"provider": "x", "model": "y"}),
+                "prompt" => json!({"started": true}),
+                _ => Value::Null,
+            })
+        })
+        .await;
+        assert_eq!(harness.command("review", "").await, Response::Noop);
+        let kinds: Vec<Value> = seen.lock().unwrap().iter().map(|command| command["type"].clone()).collect();
+        assert_eq!(kinds, ["get_state", "set_model", "prompt", "wait_idle", "set_model"]);
+        assert_eq!(seen.lock().unwrap()[4]["model"], "acme/small");
+    }
+
+    #[tokio::test]
+    async fn failed_command_has_a_code() {
+        let fast =
+            Extension::new("fast", "1.0.0").command("fast", "Use the fast model", |_, host| async move {
+                match host.session().set_model("acme/fast").await {
+                    Err(HostError::Command { code, reason }) => {
+                        Response::display(format!("{code}: {reason}"))
+                    }
+                    other => Response::display(format!("{other:?}")),
+                }
+            });
+        let fails =
+            |_: &Command| Err(CommandFailure::new(ErrorCode::ModelNotFound, "no model is called acme/fast"));
+        let harness = Harness::start_with_session(fast, fails).await;
+        let expected = Response::display("model_not_found: no model is called acme/fast");
+        assert_eq!(harness.command("fast", "").await, expected);
+    }
+}
+
 /// The program of the Rust tutorial.
 mod tutorial {
     use haft_sdk::{Extension, Response, ToolResult};

@@ -275,6 +275,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         &[
             // State machines.
             "timeouts",
+            "extension_commands",
             "command_scheduler",
             "dialogs",
             "auth_gate",

@@ -2,16 +2,17 @@
 //! needed.
 
 use std::collections::HashMap;
+use std::future::ready;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Weak};
 
 use futures::FutureExt as _;
 use futures::channel::mpsc;
-use futures::future::Either;
 use haft_protocol::RawJson;
 use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ext::{AskCall, AskEnd, HostCallError, HostResult};
 use haft_protocol::ids::{ExtensionName, RequestId};
+use haft_protocol::rpc::{CommandFailure, ErrorCode, RpcRequest};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -27,15 +28,15 @@ use crate::timeouts::CALLS_END;
 pub(super) struct HostCallTasks {
     /// Runs tools. Without it, the session accepts no calls of tools.
     desk: Option<Arc<HostCallServer>>,
-    asker: PersonAsker,
+    owner: SessionOwner,
     open: HashMap<RequestId, CancellationToken>,
     all: CancellationToken,
     tasks: TaskTracker,
 }
 
 impl HostCallTasks {
-    pub(super) fn new(desk: Option<Arc<HostCallServer>>, asker: PersonAsker) -> Self {
-        Self { desk, asker, open: HashMap::new(), all: CancellationToken::new(), tasks: TaskTracker::new() }
+    pub(super) fn new(desk: Option<Arc<HostCallServer>>, owner: SessionOwner) -> Self {
+        Self { desk, owner, open: HashMap::new(), all: CancellationToken::new(), tasks: TaskTracker::new() }
     }
 
     /// Starts a call; its result arrives as a command.
@@ -44,11 +45,18 @@ impl HostCallTasks {
         let (cancel, to) = (self.all.child_token(), Weak::clone(to));
         let work = match (task, &self.desk) {
             (HostCallTask::Tool { kind, args }, Some(desk)) => {
-                Either::Left(Arc::clone(desk).serve(cancel.clone(), id.clone(), kind, args))
+                Arc::clone(desk).serve(cancel.clone(), id.clone(), kind, args).boxed()
             }
             (HostCallTask::Tool { .. }, None) => return,
             (HostCallTask::Ask(ask), _) => {
-                Either::Right(self.asker.clone().serve(cancel.clone(), id.clone(), ask))
+                self.owner.clone().ask_person(cancel.clone(), id.clone(), ask).boxed()
+            }
+            (HostCallTask::Session(request), _) => {
+                let mut work =
+                    self.owner.clone().execute_command(cancel.clone(), id.clone(), *request).boxed();
+                // The command is queued before the extension's next one.
+                let done = (&mut work).now_or_never();
+                done.map_or(work, |done| ready(done).boxed())
             }
         };
         self.open.insert(id.clone(), cancel);
@@ -89,16 +97,16 @@ impl HostCallTasks {
     }
 }
 
-/// Asks the person for one extension.
+/// The owner of the session, which asks the person and carries out commands for one extension.
 #[derive(Clone)]
-pub(super) struct PersonAsker {
+pub(super) struct SessionOwner {
     pub(super) extension: ExtensionName,
     pub(super) frontend: Arc<dyn Frontend>,
     pub(super) log: Arc<ExtensionLog>,
 }
 
-impl PersonAsker {
-    async fn serve(self, cancel: CancellationToken, id: RequestId, ask: AskCall) -> HostResult {
+impl SessionOwner {
+    async fn ask_person(self, cancel: CancellationToken, id: RequestId, ask: AskCall) -> HostResult {
         let asked = self.frontend.ask(&cancel, &self.extension, &ask);
         let answer =
             cancel.run_until_cancelled(asked).await.unwrap_or_else(|| ask.without_answer(AskEnd::Cancelled));
@@ -106,5 +114,29 @@ impl PersonAsker {
         // An answer always has a JSON form.
         let value = RawJson::from_value(&answer).ok();
         HostResult { value, ..HostResult::with_content(id, Vec::new()) }
+    }
+
+    async fn execute_command(
+        self,
+        cancel: CancellationToken,
+        id: RequestId,
+        request: RpcRequest,
+    ) -> HostResult {
+        let kind = request.command.kind();
+        let executed = self.frontend.execute_command(&self.extension, request);
+        let cancelled = || CommandFailure::new(ErrorCode::Aborted, "the call was cancelled");
+        let outcome = cancel.run_until_cancelled(executed).await.unwrap_or_else(|| Err(cancelled()));
+        let outcome = outcome.and_then(|data| data.to_json().map_err(CommandFailure::other));
+        match outcome {
+            Ok(data) => {
+                self.log.log_host_line(format_args!("host_call {kind}: done"));
+                let value = Some(data).filter(|data| *data != RawJson::empty_object());
+                HostResult { value, ..HostResult::with_content(id, Vec::new()) }
+            }
+            Err(CommandFailure { code, error }) => {
+                self.log.log_host_line(format_args!("host_call {kind}: {code}"));
+                HostResult::from_failure(id, code.into(), error)
+            }
+        }
     }
 }

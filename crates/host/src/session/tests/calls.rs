@@ -49,7 +49,7 @@ fn answers_each_call_once_within_limit() {
     +0.000 ← {"type":"host_call","id":"b","call":"edit","args":{}}
     +0.000 ! frame_invalid: sent host_call b while another call with that id runs; the second call is ignored
     +0.000 ← {"type":"host_call","id":"d","call":"delete","args":{}}
-    +0.000 → {"type":"host_result","id":"d","content":[{"type":"text","text":"unknown call \"delete\"; the calls are read, write, edit, exec, confirm, select, input, editor"}],"is_error":true,"code":"unknown_call"}
+    +0.000 → {"type":"host_result","id":"d","content":[{"type":"text","text":"unknown call \"delete\"; the calls are read, write, edit, exec, confirm, select, input, editor, get_state, get_messages, tree, get_models, get_tools, list_sessions, list_commands, list_extensions, set_name, prompt, steer, follow_up, take_queued, abort, interrupt, compact, wait_idle, clear, set_model, set_thinking, set_tools, new_session, switch_session, close_session, fork, move_to, run_command, reload_ext, shutdown"}],"is_error":true,"code":"unknown_call"}
     +0.000 → {"type":"host_result","id":"a","content":[{"type":"text","text":"done"}]}
     +0.000 ← {"type":"host_call","id":"a","call":"edit","args":{}}
     +0.000 * edit a

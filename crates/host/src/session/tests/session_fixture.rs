@@ -253,8 +253,9 @@ impl SessionFixture {
                 SessionOutput::Terminate => self.note("·", "terminate"),
                 SessionOutput::Call(wanted) => {
                     let kind = match wanted.task {
-                        HostCallTask::Tool { kind, .. } => kind,
-                        HostCallTask::Ask(ask) => ask.kind(),
+                        HostCallTask::Tool { kind, .. } => kind.name(),
+                        HostCallTask::Ask(ask) => ask.kind().name(),
+                        HostCallTask::Session(request) => request.command.kind().name(),
                     };
                     self.note("*", &format!("{kind} {}", wanted.id))
                 }

@@ -68,6 +68,7 @@ fn conversation() -> Vec<Command> {
         InterruptCommand { hint: "what is left?".into() }.into(),
         InterruptCommand::default().into(),
         TakeQueued {}.into(),
+        WaitIdle {}.into(),
         CompactCommand { instructions: Some("mind the tests".into()) }.into(),
         CompactCommand::default().into(),
         GetState {}.into(),

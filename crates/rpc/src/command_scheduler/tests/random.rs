@@ -19,7 +19,7 @@ enum Step {
 }
 
 /// Commands of every kind that the scheduler treats differently.
-const COMMANDS: [(&str, &str); 12] = [
+const COMMANDS: [(&str, &str); 13] = [
     ("prompt", r#""message":"x""#),
     ("prompt", r#""message":"""#),
     ("compact", ""),
@@ -28,6 +28,7 @@ const COMMANDS: [(&str, &str); 12] = [
     ("clear", ""),
     ("move_to", ""),
     ("get_state", ""),
+    ("wait_idle", ""),
     ("run_command", r#""name":"x""#),
     ("set_model", r#""model":"m""#),
     ("reload_ext", ""),
@@ -110,7 +111,7 @@ impl Shell {
             return;
         }
         self.answers.insert(id.clone(), 0);
-        let effects = self.desk.command(request(&id, kind, fields));
+        let effects = self.desk.command_from(client(&id), command(kind, fields));
         let refused = |effect: &SchedulerEffect| matches!(effect, SchedulerEffect::Reply(reply) if reply.id.as_deref() == Some(&id) && reply.outcome.is_err());
         let is_job = matches!(kind, "prompt" | "compact") && !effects.iter().any(refused);
         if is_job {
@@ -133,6 +134,7 @@ impl Shell {
                     *self.answers.get_mut(&id).unwrap() += 1;
                     assert_eq!(self.answers[&id], 1, "{command} {id} is answered twice");
                 }
+                SchedulerEffect::ReplyToExtension(..) => panic!("no extension sent a command"),
                 SchedulerEffect::Do(ticket, command) => {
                     let leaves = matches!(command, Command::Clear(_) | Command::MoveTo(_));
                     assert!(!leaves || !self.works, "a job still runs");

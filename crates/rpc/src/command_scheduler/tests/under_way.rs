@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 
 use super::super::*;
-use super::{played, request, turn};
+use super::{client, command, played, turn};
 
 #[test]
 fn prompt_waits_for_a_change_of_the_model() {
@@ -29,7 +29,7 @@ fn prompt_waits_for_a_change_of_the_model() {
 fn number_of_open_commands_is_limited() {
     let mut desk = CommandScheduler::default();
     for id in 0..MOST_OPEN {
-        let effects = desk.command(request(&id.to_string(), "tree", ""));
+        let effects = desk.command_from(client(&id.to_string()), command("tree", ""));
         assert!(matches!(effects.as_slice(), [SchedulerEffect::Do(..)]));
     }
     let full = "256 commands are under way already; wait for some of their replies";

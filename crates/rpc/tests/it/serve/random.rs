@@ -36,6 +36,7 @@ fn command() -> impl Strategy<Value = Value> {
         json!({"type": "follow_up", "message": "then"}),
         json!({"type": "interrupt", "hint": "enough"}),
         json!({"type": "take_queued"}),
+        json!({"type": "wait_idle"}),
         json!({"type": "compact"}),
         json!({"type": "get_state"}),
         json!({"type": "get_messages"}),

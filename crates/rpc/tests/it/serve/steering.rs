@@ -19,6 +19,7 @@ pub(super) async fn steered(drives: Drives) -> String {
     client.ask(json!({"type": "get_state"})).await;
     gate.notify_one();
     client.until("done").await;
+    client.ask(json!({"type": "wait_idle"})).await;
     client.end().await.1
 }
 
@@ -80,6 +81,7 @@ pub(super) async fn with_taken_messages(drives: Drives) -> String {
     client.ask(json!({"type": "get_state"})).await;
     gate.notify_one();
     client.until("done").await;
+    client.ask(json!({"type": "wait_idle"})).await;
     client.end().await.1
 }
 

@@ -40,6 +40,7 @@ fn success(id: Option<String>, command: &Command) -> RpcResponse {
         }
         Command::TakeQueued(_) => RpcResponse::success::<TakeQueued>(id, &queue()),
         Command::Compact(_) => RpcResponse::success::<CompactCommand>(id, &StartedData { started: true }),
+        Command::WaitIdle(_) => RpcResponse::success::<WaitIdle>(id, &no),
         Command::GetState(_) => RpcResponse::success::<GetState>(id, &state()),
         Command::GetMessages(_) => {
             RpcResponse::success::<GetMessages>(id, &MessagesData::from_messages(&messages()))

@@ -1,0 +1,138 @@
+//! Commands of extensions, on their way from a session's host to the server, and their replies.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use haft_protocol::ids::ExtensionName;
+use haft_protocol::rpc::{CommandFailure, CommandKind, ErrorCode, ReplyPayload, RpcRequest};
+use tokio::sync::{mpsc, oneshot};
+
+/// The maximum number of commands of extensions that make the model work, between two messages of the
+/// client. Without a limit, extensions could make the model work forever by answering each other.
+pub const MOST_EXTENSION_PROMPTS: u32 = 50;
+
+/// The number of a command of an extension.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct ExtensionCommandId(pub(crate) u64);
+
+type ReplySender = oneshot::Sender<Result<ReplyPayload, CommandFailure>>;
+
+/// A command of an extension, or the end of the interest in its reply.
+#[derive(Debug)]
+pub(crate) enum ExtensionRequest {
+    Execute {
+        id: ExtensionCommandId,
+        extension: ExtensionName,
+        request: RpcRequest,
+        reply: ReplySender,
+    },
+    /// The extension does not wait any more. A command that has not started does not start.
+    Withdraw(ExtensionCommandId),
+}
+
+/// Sends commands of extensions to the server.
+#[derive(Debug, Clone)]
+pub(crate) struct ExtensionCommandSender {
+    /// Unbounded: the host limits the open commands of each extension.
+    requests: mpsc::UnboundedSender<ExtensionRequest>,
+    last_id: Arc<AtomicU64>,
+}
+
+impl ExtensionCommandSender {
+    /// Sends a command on the first poll and waits for its reply. Dropping the future withdraws the
+    /// command.
+    pub(crate) async fn execute_command(
+        &self,
+        extension: &ExtensionName,
+        request: RpcRequest,
+    ) -> Result<ReplyPayload, CommandFailure> {
+        let id = ExtensionCommandId(self.last_id.fetch_add(1, Ordering::Relaxed));
+        let (reply, replied) = oneshot::channel();
+        let ended = |_| CommandFailure::new(ErrorCode::Shutdown, "haft is ending");
+        let execute = ExtensionRequest::Execute { id, extension: extension.clone(), request, reply };
+        self.requests.send(execute).map_err(|_| ended(()))?;
+        let mut withdrawal = WithdrawCommandOnDrop { requests: Some(&self.requests), id };
+        let outcome = replied.await;
+        withdrawal.requests = None;
+        outcome.map_err(|_| ended(()))?
+    }
+}
+
+/// Withdraws a command when it is dropped.
+struct WithdrawCommandOnDrop<'a> {
+    requests: Option<&'a mpsc::UnboundedSender<ExtensionRequest>>,
+    id: ExtensionCommandId,
+}
+
+impl Drop for WithdrawCommandOnDrop<'_> {
+    fn drop(&mut self) {
+        if let Some(requests) = self.requests {
+            // A server that has ended runs no commands.
+            _ = requests.send(ExtensionRequest::Withdraw(self.id));
+        }
+    }
+}
+
+/// The server's end: the commands of extensions, and the extensions that wait for replies.
+#[derive(Debug)]
+pub(crate) struct ExtensionCommandQueue {
+    sender: ExtensionCommandSender,
+    requests: mpsc::UnboundedReceiver<ExtensionRequest>,
+    waiting: HashMap<ExtensionCommandId, ReplySender>,
+}
+
+impl ExtensionCommandQueue {
+    pub(crate) fn new() -> Self {
+        let (requests, received) = mpsc::unbounded_channel();
+        let sender = ExtensionCommandSender { requests, last_id: Arc::default() };
+        Self { sender, requests: received, waiting: HashMap::new() }
+    }
+
+    pub(crate) fn command_sender(&self) -> ExtensionCommandSender {
+        self.sender.clone()
+    }
+
+    /// Waits for the next request. Dropping the future loses nothing.
+    pub(crate) async fn next_request(&mut self) -> Option<ExtensionRequest> {
+        self.requests.recv().await
+    }
+
+    pub(crate) fn expect_reply(&mut self, id: ExtensionCommandId, reply: ReplySender) {
+        self.waiting.insert(id, reply);
+    }
+
+    /// Sends the reply. Each command has at most one.
+    pub(crate) fn reply(&mut self, id: ExtensionCommandId, outcome: Result<ReplyPayload, CommandFailure>) {
+        if let Some(reply) = self.waiting.remove(&id) {
+            // The extension may have ended.
+            _ = reply.send(outcome);
+        }
+    }
+
+    /// Drops the interest in a reply. Returns false if the command has its reply.
+    pub(crate) fn forget_reply(&mut self, id: ExtensionCommandId) -> bool {
+        self.waiting.remove(&id).is_some()
+    }
+}
+
+/// True for commands that make the model work.
+pub(crate) fn makes_model_work(kind: CommandKind) -> bool {
+    matches!(
+        kind,
+        CommandKind::Prompt
+            | CommandKind::Steer
+            | CommandKind::FollowUp
+            | CommandKind::RunCommand
+            | CommandKind::Compact
+    )
+}
+
+/// Returns the reply to a command beyond [`MOST_EXTENSION_PROMPTS`].
+pub(crate) fn too_many_prompts_failure() -> CommandFailure {
+    let error = format!(
+        "extensions have sent {MOST_EXTENSION_PROMPTS} messages since the last message of the person, \
+         which is the limit; the next message of the person allows more"
+    );
+    CommandFailure::new(ErrorCode::QueueFull, error)
+}

@@ -1,0 +1,168 @@
+//! Commands of extensions: `host_call` with the name of a command.
+
+use std::sync::Arc;
+
+use haft_rpc::MOST_EXTENSION_PROMPTS;
+use haft_test_support::FakePeer;
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+
+use crate::client::Client;
+use crate::extension::begins;
+use crate::played::Answer;
+use crate::program::Program;
+
+/// Returns a client of this program, with the extension `helper` and the id of the session.
+async fn begun(program: Program) -> (Client, FakePeer, String) {
+    let (program, mut helper) = program.with_extension("helper");
+    let mut client = Client::of(program);
+    begins(&mut helper, "helper", []).await;
+    let session = client.hello().await;
+    (client, helper, session)
+}
+
+async fn send(helper: &mut FakePeer, id: &str, call: &str, args: Value) {
+    helper.send(json!({"type": "host_call", "id": id, "call": call, "args": args})).await;
+}
+
+/// Sends a command and returns its result.
+async fn run(helper: &mut FakePeer, call: &str, args: Value) -> Value {
+    send(helper, "c", call, args).await;
+    let result = helper.expect("host_result").await;
+    assert_eq!(result["id"], "c");
+    result
+}
+
+/// Ends the connections. The extension leaves when it is asked to.
+async fn end(client: Client, mut helper: FakePeer) -> String {
+    let (leaves, (_, said)) = tokio::join!(helper.expect("shutdown"), client.end());
+    drop(leaves);
+    said
+}
+
+#[tokio::test(start_paused = true)]
+async fn extension_reads_and_changes_the_session_like_a_client() {
+    let (mut client, mut helper, session) = begun(Program::new([])).await;
+    assert_eq!(run(&mut helper, "set_name", json!({"name": "bakery"})).await.get("value"), None);
+    let state = run(&mut helper, "get_state", json!({})).await;
+    let of_client = client.ask(json!({"type": "get_state"})).await;
+    assert_eq!(state["value"], of_client["data"]);
+    assert_eq!((&state["value"]["name"], &state["value"]["session"]), (&json!("bakery"), &json!(session)));
+    let tools = run(&mut helper, "set_tools", json!({"tools": ["look"]})).await;
+    assert_eq!(tools["value"], json!({"active": ["look"]}));
+    let other = run(&mut helper, "new_session", json!({"ephemeral": true})).await["value"]["session"].clone();
+    client.until("session_opened").await;
+    let named = json!({"type": "host_call", "id": "n", "call": "get_state", "args": {}, "session": other});
+    helper.send(named).await;
+    assert_eq!(helper.expect("host_result").await["value"]["session"], other);
+    end(client, helper).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn failed_command_has_the_code_and_text_of_the_client() {
+    let (mut client, mut helper, _) = begun(Program::new([])).await;
+    for (call, args, code) in [
+        ("set_model", json!({"model": "nobody/none"}), "model_not_found"),
+        ("move_to", json!({"entry": "ffff"}), "entry_not_found"),
+        ("run_command", json!({"name": "fly"}), "command_not_found"),
+        ("reload_ext", json!({"name": "none"}), "extension_not_found"),
+        ("prompt", json!({"message": " "}), "empty_message"),
+    ] {
+        let result = run(&mut helper, call, args.clone()).await;
+        let mut command = args;
+        command["type"] = call.into();
+        let reply = client.ask(command).await;
+        assert_eq!((&result["code"], &reply["code"]), (&json!(code), &json!(code)));
+        assert_eq!(result["content"][0]["text"], reply["error"], "{call}");
+    }
+    let wrong = run(&mut helper, "set_name", json!({"name": 7})).await;
+    assert_eq!(wrong["code"], "invalid_args");
+    let named = json!({"type": "host_call", "id": "n", "call": "get_state", "args": {}, "session": "ffff"});
+    helper.send(named).await;
+    assert_eq!(helper.expect("host_result").await["code"], "session_not_found");
+    end(client, helper).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn commands_run_in_the_order_in_which_they_were_sent() {
+    let (mut client, mut helper, _) = begun(Program::new([])).await;
+    for (id, call, message) in [("1", "steer", "a"), ("2", "follow_up", "b"), ("3", "steer", "c")] {
+        send(&mut helper, id, call, json!({"message": message})).await;
+    }
+    send(&mut helper, "4", "take_queued", json!({})).await;
+    for _ in 0..3 {
+        helper.expect("host_result").await;
+    }
+    let taken = helper.expect("host_result").await;
+    assert_eq!(taken["value"], json!({"steering": ["a", "c"], "follow_up": ["b"], "next_turn": []}));
+    client.all_there_is().await;
+    end(client, helper).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn prompt_of_an_extension_runs_after_the_current_one() {
+    let go = Arc::new(Notify::new());
+    let held = Answer::Held("one", Arc::clone(&go), " two");
+    let (mut client, mut helper, _) = begun(Program::new([held, Answer::Say("three")])).await;
+    client.send(json!({"id": "1", "type": "prompt", "message": "first"})).await;
+    client.until("text_delta").await;
+    send(&mut helper, "p", "prompt", json!({"message": "second"})).await;
+    send(&mut helper, "w", "wait_idle", json!({})).await;
+    assert_eq!(run(&mut helper, "get_state", json!({})).await["value"]["prompts"], 1);
+    go.notify_one();
+    client.until("done").await;
+    let started = helper.expect("host_result").await;
+    assert_eq!((&started["id"], &started["value"]), (&json!("p"), &json!({"started": true})));
+    client.until("done").await;
+    assert_eq!(helper.expect("host_result").await["id"], "w");
+    let said = end(client, helper).await;
+    assert!(said.contains("second"), "the client does not see the prompt: {said}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn cancelled_prompt_does_not_start() {
+    let go = Arc::new(Notify::new());
+    let (mut client, mut helper, _) = begun(Program::new([Answer::Held("one", Arc::clone(&go), "")])).await;
+    client.send(json!({"id": "1", "type": "prompt", "message": "first"})).await;
+    client.until("text_delta").await;
+    send(&mut helper, "p", "prompt", json!({"message": "second"})).await;
+    helper.send(json!({"type": "host_call_cancel", "id": "p"})).await;
+    assert_eq!(helper.expect("host_result").await["code"], "aborted");
+    assert_eq!(run(&mut helper, "get_state", json!({})).await["value"]["prompts"], 0);
+    go.notify_one();
+    client.until("done").await;
+    let said = end(client, helper).await;
+    assert!(!said.contains("second"), "{said}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn prompts_that_start_each_other_end_at_the_limit() {
+    let (mut client, mut helper, _) = begun(Program::new([])).await;
+    for n in 0..MOST_EXTENSION_PROMPTS {
+        let result = run(&mut helper, "prompt", json!({"message": format!("again {n}")})).await;
+        assert_eq!(result["value"], json!({"started": true}), "{n}");
+        client.until("done").await;
+    }
+    for (call, args) in [("prompt", json!({"message": "x"})), ("steer", json!({"message": "x"}))] {
+        let refused = run(&mut helper, call, args).await;
+        assert_eq!(refused["code"], "queue_full");
+    }
+    assert_eq!(run(&mut helper, "get_tools", json!({})).await.get("code"), None);
+    client.prompt("1", "go on").await;
+    assert_eq!(run(&mut helper, "prompt", json!({"message": "x"})).await.get("code"), None);
+    client.until("done").await;
+    end(client, helper).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn extension_ends_the_process_in_an_orderly_way() {
+    let (client, mut helper, _) = begun(Program::new([])).await;
+    send(&mut helper, "s", "shutdown", json!({})).await;
+    let ended = tokio::spawn(client.heard());
+    assert_eq!(helper.expect("host_result").await["id"], "s");
+    helper.expect("shutdown").await;
+    drop(helper);
+    let (end, said) = ended.await.unwrap();
+    assert_eq!(end.unwrap(), haft_rpc::EndReason::Requested);
+    assert!(said.contains("session_closed"), "{said}");
+}

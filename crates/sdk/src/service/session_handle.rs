@@ -1,0 +1,269 @@
+//! Commands of an extension on its session.
+
+use haft_protocol::RawJson;
+use haft_protocol::rpc::{
+    AbortCommand, CommandParams, CommandResult, CommandsData, CompactCommand, FollowUp, ForkCommand,
+    GetMessages, GetModels, GetState, GetTools, ListCommands, ListSessions, ModelData, ModelsData, MoveTo,
+    MovedData, NewSession, PromptCommand, QueuedData, ReloadData, ReloadExt, RunCommand, SessionData,
+    SessionsData, SetModel, SetName, SetThinking, SetTools, ShutdownCommand, StateData, SteerCommand,
+    SwitchSession, ThinkingData, ToolsData, ToolsSet, TreeCommand, TreeData, WaitIdle,
+};
+use haft_protocol::thinking::ThinkingLevel;
+use serde::de::DeserializeOwned;
+
+use super::HostError;
+use crate::host::Host;
+
+/// A session of the host. Its commands are those of the RPC protocol, with the same data and errors.
+/// Reading needs the permission `session.read`, setting the name `session.write`, all else
+/// `session.control`.
+///
+/// Commands that are sent one after the other run in that order. Dropping a command withdraws it if
+/// it has not started.
+///
+/// ```
+/// use haft_sdk::{Extension, Host, LifecycleEvent};
+///
+/// let namer = Extension::new("namer", "1.0.0").on(["turn_end"], |_: LifecycleEvent, host: Host| async move {
+///     let named = host.session().set_name("bakery").await;
+///     named.unwrap_or_else(|error| host.log(error));
+/// });
+/// ```
+#[derive(Debug, Clone)]
+pub struct SessionHandle<'a> {
+    host: &'a Host,
+    session: Option<String>,
+}
+
+impl<'a> SessionHandle<'a> {
+    pub(crate) fn new(host: &'a Host) -> Self {
+        Self { host, session: None }
+    }
+
+    /// Selects another session of the process: its id, or the beginning of it.
+    #[must_use]
+    pub fn with_id(self, session: impl Into<String>) -> Self {
+        Self { session: Some(session.into()), ..self }
+    }
+
+    /// Sends a message to the model. Completes when the prompt starts, which waits for the prompts
+    /// before it; [`wait_idle`](Self::wait_idle) waits for its end.
+    ///
+    /// # Errors
+    /// [`HostError`], for example if the permission is not granted, or after 50 messages of extensions
+    /// without one of the person.
+    pub async fn prompt(&self, message: impl Into<String>) -> Result<(), HostError> {
+        let message = message.into();
+        self.execute_command(PromptCommand { message, ..PromptCommand::default() }).await.map(drop)
+    }
+
+    /// Sends a message that the working agent receives before its next request. Returns whether a
+    /// prompt runs; if none does, the message waits for the next one.
+    ///
+    /// # Errors
+    /// As [`prompt`](Self::prompt).
+    pub async fn steer(&self, message: impl Into<String>) -> Result<QueuedData, HostError> {
+        self.execute_command(SteerCommand { message: message.into(), images: Vec::new() }).await
+    }
+
+    /// Sends a message that the agent receives when it would stop. Returns as [`steer`](Self::steer).
+    ///
+    /// # Errors
+    /// As [`prompt`](Self::prompt).
+    pub async fn follow_up(&self, message: impl Into<String>) -> Result<QueuedData, HostError> {
+        self.execute_command(FollowUp { message: message.into(), images: Vec::new() }).await
+    }
+
+    /// Stops the current prompt or compaction.
+    ///
+    /// # Errors
+    /// [`HostError`], for example if the permission is not granted.
+    pub async fn abort(&self) -> Result<(), HostError> {
+        self.execute_command(AbortCommand::default()).await.map(drop)
+    }
+
+    /// Compacts the conversation. Completes when the compaction starts.
+    ///
+    /// # Errors
+    /// As [`prompt`](Self::prompt).
+    pub async fn compact(&self, instructions: Option<String>) -> Result<(), HostError> {
+        self.execute_command(CompactCommand { instructions }).await.map(drop)
+    }
+
+    /// Waits until no prompt and no compaction runs or waits. In a handler that the running prompt
+    /// waits for, this never completes.
+    ///
+    /// # Errors
+    /// As [`abort`](Self::abort).
+    pub async fn wait_idle(&self) -> Result<(), HostError> {
+        self.execute_command(WaitIdle {}).await.map(drop)
+    }
+
+    /// Returns the state of the session.
+    ///
+    /// # Errors
+    /// As [`abort`](Self::abort).
+    pub async fn state(&self) -> Result<StateData, HostError> {
+        self.execute_command(GetState {}).await
+    }
+
+    /// Returns the conversation, oldest message first: the data of `get_messages`.
+    ///
+    /// # Errors
+    /// As [`abort`](Self::abort). Also if the conversation does not fit into one line.
+    pub async fn messages(&self) -> Result<RawJson, HostError> {
+        self.send(GetMessages {}).await
+    }
+
+    /// Returns the entries of the session, with all branches.
+    ///
+    /// # Errors
+    /// As [`messages`](Self::messages).
+    pub async fn get_tree(&self) -> Result<TreeData, HostError> {
+        self.execute_command(TreeCommand {}).await
+    }
+
+    /// Sets the name of the session.
+    ///
+    /// # Errors
+    /// As [`abort`](Self::abort).
+    pub async fn set_name(&self, name: impl Into<String>) -> Result<(), HostError> {
+        self.execute_command(SetName { name: name.into() }).await.map(drop)
+    }
+
+    /// Returns the known models.
+    ///
+    /// # Errors
+    /// As [`abort`](Self::abort).
+    pub async fn models(&self) -> Result<ModelsData, HostError> {
+        self.execute_command(GetModels {}).await
+    }
+
+    /// Switches the model from the next step on: an id, or `PROVIDER/MODEL`.
+    ///
+    /// # Errors
+    /// As [`abort`](Self::abort). Also if the model is unknown or has no key.
+    pub async fn set_model(&self, model: impl Into<String>) -> Result<ModelData, HostError> {
+        self.execute_command(SetModel { model: model.into() }).await
+    }
+
+    /// Sets the thinking level from the next step on. Returns the level that the model supports.
+    ///
+    /// # Errors
+    /// As [`abort`](Self::abort).
+    pub async fn set_thinking(&self, level: ThinkingLevel) -> Result<ThinkingData, HostError> {
+        self.execute_command(SetThinking { level }).await
+    }
+
+    /// Returns all tools, and whether the model gets each of them.
+    ///
+    /// # Errors
+    /// As [`abort`](Self::abort).
+    pub async fn tools(&self) -> Result<ToolsData, HostError> {
+        self.execute_command(GetTools {}).await
+    }
+
+    /// Limits the tools that the model gets, from the next step on; `None` for all.
+    ///
+    /// # Errors
+    /// As [`abort`](Self::abort).
+    pub async fn set_tools(&self, tools: Option<Vec<String>>) -> Result<ToolsSet, HostError> {
+        self.execute_command(SetTools { tools }).await
+    }
+
+    /// Returns the commands of extensions, the prompt templates and the skills.
+    ///
+    /// # Errors
+    /// As [`abort`](Self::abort).
+    pub async fn list_commands(&self) -> Result<CommandsData, HostError> {
+        self.execute_command(ListCommands {}).await
+    }
+
+    /// Runs a command, as the person would with `/name args`.
+    ///
+    /// # Errors
+    /// As [`prompt`](Self::prompt). Also if there is no such command.
+    pub async fn run_command(
+        &self,
+        name: impl Into<String>,
+        args: impl Into<String>,
+    ) -> Result<CommandResult, HostError> {
+        self.execute_command(RunCommand { name: name.into(), args: args.into() }).await
+    }
+
+    /// Returns the open sessions, and the sessions of the directory on the disk.
+    ///
+    /// # Errors
+    /// As [`abort`](Self::abort).
+    pub async fn list_sessions(&self) -> Result<SessionsData, HostError> {
+        self.execute_command(ListSessions {}).await
+    }
+
+    /// Opens another session. The current one stays the same.
+    ///
+    /// # Errors
+    /// As [`abort`](Self::abort).
+    pub async fn new_session(&self) -> Result<SessionData, HostError> {
+        self.execute_command(NewSession::default()).await
+    }
+
+    /// Opens a new session with a copy of the conversation, up to an entry.
+    ///
+    /// # Errors
+    /// As [`abort`](Self::abort). Also if there is no such entry.
+    pub async fn fork(&self, entry: Option<String>) -> Result<SessionData, HostError> {
+        self.execute_command(ForkCommand { entry }).await
+    }
+
+    /// Makes the session of [`with_id`](Self::with_id) the current one.
+    ///
+    /// # Errors
+    /// As [`abort`](Self::abort). Also if there is no such session, or no id.
+    pub async fn switch_session(&self) -> Result<SessionData, HostError> {
+        self.execute_command(SwitchSession {}).await
+    }
+
+    /// Continues the session from another entry, on any branch. Fails while a prompt runs.
+    ///
+    /// # Errors
+    /// As [`abort`](Self::abort). Also if there is no such entry.
+    pub async fn move_to(&self, entry: impl Into<String>) -> Result<MovedData, HostError> {
+        self.execute_command(MoveTo { entry: Some(entry.into()), ..MoveTo::default() }).await
+    }
+
+    /// Searches for extensions again and replaces changed ones. If this extension is among them, its
+    /// process ends before the result arrives.
+    ///
+    /// # Errors
+    /// As [`abort`](Self::abort).
+    pub async fn reload_extensions(&self) -> Result<ReloadData, HostError> {
+        self.execute_command(ReloadExt::default()).await
+    }
+
+    /// Ends the process of the host: aborts the current work and saves the sessions.
+    ///
+    /// # Errors
+    /// As [`abort`](Self::abort).
+    pub async fn shut_down(&self) -> Result<(), HostError> {
+        self.execute_command(ShutdownCommand {}).await.map(drop)
+    }
+
+    /// Carries out any command of the RPC protocol that extensions have.
+    ///
+    /// # Errors
+    /// As [`abort`](Self::abort).
+    pub async fn execute_command<C: CommandParams>(&self, command: C) -> Result<C::Data, HostError>
+    where
+        C::Data: DeserializeOwned,
+    {
+        let data = self.send(command).await?;
+        data.read()
+            .map_err(|error| HostError::Failed { reason: format!("the host sent an invalid value: {error}") })
+    }
+
+    async fn send<C: CommandParams>(&self, command: C) -> Result<RawJson, HostError> {
+        let args = RawJson::from_value(&command);
+        let args = args.map_err(|error| HostError::Failed { reason: error.to_string() })?;
+        self.host.send_command(C::KIND.name(), args, self.session.clone()).await
+    }
+}
