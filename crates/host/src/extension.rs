@@ -27,6 +27,7 @@ use tokio_util::task::TaskTracker;
 use crate::extension::frontend::FaultReporter;
 use crate::extension::send_queue::event::{EventBatch, EventRun};
 use crate::extension::send_queue::{SendQueue, WriterEnd};
+use crate::session::CallId;
 use crate::session::dialect::{OutboundMessage, QueryAnswer};
 use crate::session::ids::RequestIdGenerator;
 use crate::session::offers::ExtensionOffers;
@@ -58,7 +59,11 @@ pub(crate) enum ActorCommand {
     AnswerAll(&'static str),
     Ping(oneshot::Sender<()>),
     Shutdown,
-    HostCallDone(HostResult),
+    HostCallDone {
+        id: CallId,
+        name: &'static str,
+        result: HostResult,
+    },
     /// An event was sent to the extension, the first since its last sign of life.
     EventSent,
     EventsLost,
@@ -380,7 +385,7 @@ impl ActorCommand {
         match self {
             Self::Send(_) | Self::Cancel(_) | Self::SendMessage(_) | Self::Events(_) => true,
             Self::AnswerAll(_) | Self::Ping(_) | Self::Shutdown => true,
-            Self::HostCallDone(_) | Self::EventSent | Self::EventsLost | Self::WriterEnd(_) => false,
+            Self::HostCallDone { .. } | Self::EventSent | Self::EventsLost | Self::WriterEnd(_) => false,
         }
     }
 }

@@ -45,7 +45,7 @@ pub(crate) use frames::overlong_details;
 use liveness::{LivenessAlert, LivenessMonitor};
 use offers::ExtensionOffers;
 use output::OutputQueue;
-pub(crate) use output::{HostCallRequest, HostCallTask, SessionOutput, UiUpdate};
+pub(crate) use output::{CallId, HostCallRequest, HostCallTask, SessionOutput, UiUpdate};
 use pending::{OpenQuestion, PendingQuestions, QuestionKind};
 pub(crate) use pending::{ProgressSender, deliver_progress};
 pub use phase::ExtensionState;

@@ -96,6 +96,7 @@ enum ScreenRegion {
     /// The panel of the extension, which has at most one open panel.
     Panel(PanelPhase),
     Status(String),
+    Title,
 }
 
 /// The state of a panel for a client.
@@ -322,7 +323,12 @@ fn event_priority(event: &ClientEvent) -> EventPriority {
             | AgentEvent::HostCallStart { .. }
             | AgentEvent::HostCallEnd { .. },
         )
-        | ClientEvent::Rpc(RpcEvent::Insert { .. }) => EventPriority::Note,
+        | ClientEvent::Rpc(
+            RpcEvent::Insert { .. } | RpcEvent::SetEditor { .. } | RpcEvent::SetWorking { .. },
+        ) => EventPriority::Note,
+        ClientEvent::Rpc(RpcEvent::SetTitle { extension, .. }) => {
+            EventPriority::Replaceable(extension.clone(), ScreenRegion::Title)
+        }
         ClientEvent::Rpc(RpcEvent::PanelOpen { extension, .. }) => panel(extension, PanelPhase::Opens),
         ClientEvent::Rpc(RpcEvent::PanelRender { extension, panel: content }) => {
             panel(extension, PanelPhase::Holds(content.panel_id.clone()))

@@ -1,7 +1,7 @@
 //! `SessionScreen`: the client as front end of a session. It receives the output of extensions and
 //! asks the person questions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -14,7 +14,8 @@ use haft_host::{EventSink, FailingGate, Frontend, GateChoice};
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{
-    AskAnswer, AskCall, AskEnd, ConfirmCall, EditorCall, InputCall, Panel, PanelRender, SelectCall,
+    AskAnswer, AskCall, AskEnd, ConfirmCall, EditorCall, InputCall, InsertCall, Panel, PanelRender,
+    SelectCall, SetEditorCall, SetTitleCall, SetWorkingCall, ShowCall,
 };
 use haft_protocol::ids::{ExtensionName, PanelId};
 use haft_protocol::rpc::{
@@ -77,6 +78,7 @@ impl ScreenFactory {
             questions: self.questions.clone(),
             extension_commands: self.extension_commands.clone(),
             panels: Mutex::default(),
+            decorated: Mutex::default(),
             compacting: AtomicBool::new(false),
         })
     }
@@ -98,6 +100,8 @@ pub struct SessionScreen {
     questions: QuestionBroker,
     extension_commands: ExtensionCommandSender,
     panels: Mutex<BTreeMap<ExtensionName, PanelId>>,
+    /// The extensions that have set the title or the line of work.
+    decorated: Mutex<BTreeSet<ExtensionName>>,
     /// True during a compaction outside of a run.
     compacting: AtomicBool,
 }
@@ -173,6 +177,22 @@ impl Frontend for SessionScreen {
         self.event(RpcEvent::Insert { extension: extension.clone(), text: text.to_owned() });
     }
 
+    fn show(&self, extension: &ExtensionName, show: &ShowCall) {
+        let extension = extension.clone();
+        self.event(match show.clone() {
+            ShowCall::SetTitle(SetTitleCall { text }) => {
+                lock(&self.decorated).insert(extension.clone());
+                RpcEvent::SetTitle { extension, text }
+            }
+            ShowCall::SetWorking(working) => {
+                lock(&self.decorated).insert(extension.clone());
+                RpcEvent::SetWorking { extension, working }
+            }
+            ShowCall::SetEditor(SetEditorCall { text }) => RpcEvent::SetEditor { extension, text },
+            ShowCall::Insert(InsertCall { text }) => RpcEvent::Insert { extension, text },
+        });
+    }
+
     fn set_status(&self, extension: &ExtensionName, key: &str, text: Option<&str>) {
         let (key, text) = (key.to_owned(), text.map(str::to_owned));
         self.event(RpcEvent::ExtStatus { extension: extension.clone(), key, text });
@@ -217,6 +237,11 @@ impl Frontend for SessionScreen {
         let panel = lock(&self.panels).remove(extension);
         if let Some(panel_id) = panel {
             self.event(RpcEvent::PanelClose { extension: extension.clone(), panel_id });
+        }
+        if lock(&self.decorated).remove(extension) {
+            self.event(RpcEvent::SetTitle { extension: extension.clone(), text: String::new() });
+            let working = SetWorkingCall::reset();
+            self.event(RpcEvent::SetWorking { extension: extension.clone(), working });
         }
     }
 }

@@ -248,6 +248,14 @@ impl Host {
         Ok(value.unwrap_or_else(RawJson::empty_object))
     }
 
+    /// Changes the screen. There is no result.
+    pub(crate) fn send_show(&self, kind: HostCallKind, args: RawJson) {
+        if self.has_capability(capability::SHOWS) {
+            let call = kind.name().to_owned();
+            self.outbox().push(HostCall { id: None, call, args, under: None, session: None });
+        }
+    }
+
     async fn send_call(
         &self,
         name: impl Into<String>,
@@ -255,7 +263,7 @@ impl Host {
         CallScope { under, session }: CallScope,
     ) -> Result<HostResult, HostError> {
         let (id, result) = self.calls().begin();
-        let call = HostCall { id: id.clone(), call: name.into(), args, under, session };
+        let call = HostCall { id: Some(id.clone()), call: name.into(), args, under, session };
         let asking = PendingHostCall { host: self, id: Some(id) };
         let sent = self.outbox().send(call);
         sent.map_err(|error| HostError::Failed { reason: error.to_string() })?;

@@ -30,7 +30,7 @@ use haft_protocol::ext::{
     CancelRequest, CommandAction, EventGap, HelloAck, HostFrame, HostQuery, InterceptAssistantMessage,
     InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptToolCall, InterceptTurnStart, InvokeCommand,
     LifecycleEvent, PROTOCOL_VERSION, Panel, PanelClose, PanelKey, PanelResize, QueryCompletions,
-    QueryResponse, RegisterCommand, RegisterRejected, RegisterTool, Shutdown, ToolCallDecision,
+    QueryResponse, RegisterCommand, RegisterRejected, RegisterTool, ShowCall, Shutdown, ToolCallDecision,
     TurnStartDecision, UiAnswer,
 };
 use haft_protocol::ids::{ExtensionName, PanelId, RequestId, ToolCallId};
@@ -98,6 +98,7 @@ pub fn host_info() -> HelloAck {
             "intercept_roles",
             "host_services",
             "asks",
+            "shows",
             "session",
             "status",
             "command_completions",
@@ -293,6 +294,11 @@ impl Harness {
     /// Returns the current texts of the status line, by key.
     pub fn status(&self) -> Vec<(String, String)> {
         self.seen.borrow().status()
+    }
+
+    /// Returns the changes of the screen so far, oldest first.
+    pub fn screen_changes(&self) -> Vec<ShowCall> {
+        self.seen.borrow().screen_changes()
     }
 
     /// Returns the current content of an open panel; `None` if it is not open.

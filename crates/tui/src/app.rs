@@ -19,6 +19,7 @@ mod deferred_input;
 mod dialogs;
 mod effect;
 mod event;
+mod extension_screen;
 mod image_prompts;
 mod inline;
 mod intent;

@@ -102,7 +102,7 @@ impl PrintingFrontend {
         Self { events }
     }
 
-    fn show(&self, extension: &ExtensionName, text: String) {
+    fn display_text(&self, extension: &ExtensionName, text: String) {
         self.events.send(AgentEvent::ExtDisplay { extension: extension.clone(), text });
     }
 }
@@ -111,11 +111,11 @@ impl Frontend for PrintingFrontend {
     fn open_panel(&self, extension: &ExtensionName, panel: &Panel) {
         let title = if panel.title.is_empty() { extension.as_str() } else { &panel.title };
         let rows = std::iter::once(title).chain(panel.lines.iter().map(String::as_str));
-        self.show(extension, rows.collect::<Vec<_>>().join("\n"));
+        self.display_text(extension, rows.collect::<Vec<_>>().join("\n"));
     }
 
     fn insert(&self, extension: &ExtensionName, text: &str) {
-        self.show(extension, text.to_owned());
+        self.display_text(extension, text.to_owned());
     }
 }
 

@@ -293,9 +293,9 @@ impl ExtensionActor {
             // The caller may have gone.
             Some(ActorCommand::Ping(ping)) => drop(ping.send(())),
             Some(ActorCommand::Shutdown) => self.session.shutdown(now()),
-            Some(ActorCommand::HostCallDone(result)) => {
-                self.calls.finish(&result.id);
-                self.session.handle_result(result, now());
+            Some(ActorCommand::HostCallDone { id, name, result }) => {
+                self.calls.finish(&id);
+                self.session.handle_result(&id, name, result, now());
             }
             Some(ActorCommand::EventSent) => self.session.note_event_sent(now()),
             Some(ActorCommand::EventsLost) => self.log.log_host_line(EVENTS_DROPPED),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::event::{AgentEvent, ExtensionFault};
-use haft_protocol::ext::{AskAnswer, AskCall, AskEnd, Panel, PanelRender};
+use haft_protocol::ext::{AskAnswer, AskCall, AskEnd, Panel, PanelRender, ShowCall};
 use haft_protocol::ids::{ExtensionName, PanelId};
 use haft_protocol::rpc::{CommandFailure, ErrorCode, ReplyPayload, RpcRequest};
 use tokio_util::sync::CancellationToken;
@@ -37,6 +37,9 @@ pub trait Frontend: Send + Sync {
 
     /// Inserts text into the editor at the cursor, for a command.
     fn insert(&self, _extension: &ExtensionName, _text: &str) {}
+
+    /// Changes the screen for an extension.
+    fn show(&self, _extension: &ExtensionName, _show: &ShowCall) {}
 
     /// Asks the person a question of an extension. Returns soon after `cancel`; the answer is then ignored.
     /// Without a person, the question ends at once without an answer.

@@ -3,12 +3,13 @@
 use haft_protocol::RawJson;
 use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ext::{
-    AskCall, HostCall, HostCallError, HostCallKind, HostCallTarget, HostResult, ResultBlock,
+    AskCall, HostCall, HostCallError, HostCallKind, HostCallTarget, HostResult, HostService, ResultBlock,
+    ShowCall,
 };
 use haft_protocol::ids::RequestId;
 use haft_protocol::rpc::RpcRequest;
 
-use super::output::HostCallTask;
+use super::output::{CallId, HostCallTask};
 use super::pending::PendingQuestions;
 use super::{HostCallRequest, SessionConfig};
 use crate::wire::decode::excerpt;
@@ -16,12 +17,22 @@ use crate::wire::decode::excerpt;
 #[derive(Debug, Default)]
 pub(super) struct HostCalls {
     open: Vec<OpenCall>,
+    /// The number of calls without an id so far.
+    unnamed: u64,
     is_denial_reported: bool,
+}
+
+/// The reason why a call is refused.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct CallRefusal {
+    code: HostCallError,
+    text: String,
+    permission: Option<HostService>,
 }
 
 #[derive(Debug)]
 struct OpenCall {
-    id: RequestId,
+    id: CallId,
     kind: HostCallKind,
     /// The request that the call serves, if the extension named one or only one was open.
     under: Option<ServedRequest>,
@@ -39,7 +50,7 @@ pub(super) struct ServedRequest {
 }
 
 impl HostCalls {
-    pub(super) fn contains(&self, id: &RequestId) -> bool {
+    pub(super) fn contains(&self, id: &CallId) -> bool {
         self.open.iter().any(|call| call.id == *id)
     }
 
@@ -47,8 +58,8 @@ impl HostCalls {
         self.open.is_empty()
     }
 
-    /// Begins a call, or returns the answer that refuses it. `lines` is the number of lines that were written
-    /// to the extension.
+    /// Begins a call, or returns why it is refused. `lines` is the number of lines that were written to the
+    /// extension.
     pub(super) fn begin(
         &mut self,
         call: HostCall,
@@ -56,20 +67,28 @@ impl HostCalls {
         facts: &SessionConfig,
         is_ready: bool,
         lines: u64,
-    ) -> Result<HostCallRequest, Box<HostResult>> {
+    ) -> Result<HostCallRequest, CallRefusal> {
         let kind = self.admit(&call, facts, is_ready)?;
-        let is_named = call.under.is_some();
-        let invalid = |detail: String| {
-            let text = format!("{kind}: {detail}");
-            refuse_call(call.id.clone(), HostCallError::InvalidArgs, text)
-        };
+        let names_request = call.under.is_some();
+        let invalid =
+            |detail: String| CallRefusal::new(HostCallError::InvalidArgs, format!("{kind}: {detail}"));
+        if call.id.is_none() && !kind.may_omit_id() {
+            let text = "the call has a result and requires an id";
+            return Err(CallRefusal::new(HostCallError::InvalidArgs, text));
+        }
         let task = read_task(kind, call.args, call.session).map_err(invalid)?;
         // A command belongs to a request only if the extension says so: a prompt outlives the handler that
         // sends it.
-        let tied = is_named || kind.target() != HostCallTarget::Session;
+        let tied = names_request || kind.target() != HostCallTarget::Session;
         let (under, behind) = if tied { (under, lines) } else { (None, 0) };
-        self.open.push(OpenCall { id: call.id.clone(), kind, under, behind });
-        Ok(HostCallRequest { id: call.id, task })
+        let id = call.id.map_or_else(|| self.next_unnamed(), CallId::Named);
+        self.open.push(OpenCall { id: id.clone(), kind, under, behind });
+        Ok(HostCallRequest { id, task })
+    }
+
+    fn next_unnamed(&mut self) -> CallId {
+        self.unnamed += 1;
+        CallId::Unnamed(self.unnamed)
     }
 
     fn admit(
@@ -77,56 +96,54 @@ impl HostCalls {
         call: &HostCall,
         facts: &SessionConfig,
         is_ready: bool,
-    ) -> Result<HostCallKind, Box<HostResult>> {
-        let refuse = |code, text: String| refuse_call(call.id.clone(), code, text);
+    ) -> Result<HostCallKind, CallRefusal> {
         if !is_ready {
-            return Err(refuse(
-                HostCallError::Unavailable,
-                "calls are accepted only after `ready`".to_owned(),
-            ));
+            let text = "calls are accepted only after `ready`";
+            return Err(CallRefusal::new(HostCallError::Unavailable, text));
         }
         let kind = HostCallKind::from_name(&call.call).ok_or_else(|| {
-            let names: Vec<&str> = HostCallKind::ALL.iter().map(|kind| kind.name()).collect();
             let call = excerpt(call.call.as_bytes());
-            let text = format!("unknown call {call:?}; the calls are {}", names.join(", "));
-            refuse(HostCallError::UnknownCall, text)
+            let text = format!("unknown call {call:?}; docs/protocol.md lists the calls");
+            CallRefusal::new(HostCallError::UnknownCall, text)
         })?;
         if kind.tool().is_some() && !facts.services {
-            let text = "this host runs no tools for extensions".to_owned();
-            return Err(refuse(HostCallError::Unavailable, text));
+            let text = "this host runs no tools for extensions";
+            return Err(CallRefusal::new(HostCallError::Unavailable, text));
         }
-        check_granted(kind, call, facts)?;
+        check_granted(kind, facts)?;
         // Questions and prompts wait for long, and must not keep the calls of tools from running.
         let group = |kind: HostCallKind| std::mem::discriminant(&kind.target());
         let running = self.open.iter().filter(|open| group(open.kind) == group(kind)).count();
         let (limit, what) = match kind.target() {
             HostCallTarget::Person => (facts.limits.max_asks, "questions are already open"),
             HostCallTarget::Tool(_) => (facts.limits.max_host_calls, "calls are already running"),
-            HostCallTarget::Session => (facts.limits.max_host_calls, "commands are already running"),
+            HostCallTarget::Screen | HostCallTarget::Session => {
+                (facts.limits.max_host_calls, "commands are already running")
+            }
         };
         if running >= usize::try_from(limit).unwrap_or(usize::MAX) {
             let text = format!("{limit} {what}, which is the limit; wait until one of them ends");
-            return Err(refuse(HostCallError::Busy, text));
+            return Err(CallRefusal::new(HostCallError::Busy, text));
         }
         Ok(kind)
     }
 
     /// Returns the request whose time stands still while this question to the person is open; `None` for other
     /// calls.
-    pub(super) fn waiting_request(&self, id: &RequestId) -> Option<&RequestId> {
+    pub(super) fn waiting_request(&self, id: &CallId) -> Option<&RequestId> {
         let call = self.open.iter().find(|call| call.id == *id)?;
         let under = call.under.as_ref().filter(|_| call.kind.target() == HostCallTarget::Person)?;
         Some(&under.id)
     }
 
     /// Ends a call. Returns false if no such call is running.
-    pub(super) fn end(&mut self, id: &RequestId) -> bool {
+    pub(super) fn end(&mut self, id: &CallId) -> bool {
         let place = self.open.iter().position(|call| call.id == *id);
         place.map(|place| self.open.swap_remove(place)).is_some()
     }
 
     /// Returns the open questions to the person that serve this request.
-    pub(super) fn questions_under(&self, request: &RequestId) -> Vec<RequestId> {
+    pub(super) fn questions_under(&self, request: &RequestId) -> Vec<CallId> {
         let questions = self.open.iter().filter(|call| self.waiting_request(&call.id) == Some(request));
         questions.map(|call| call.id.clone()).collect()
     }
@@ -134,7 +151,7 @@ impl HostCalls {
     /// Returns the calls that end with the query in this line, because no caller waits for its answer. These
     /// are the calls that serve it. If a call may serve several queries, it ends with the last of them. Calls
     /// outside any query continue.
-    pub(super) fn ended_by<T>(&self, line: u64, pending: &PendingQuestions<T>) -> Vec<RequestId> {
+    pub(super) fn ended_by<T>(&self, line: u64, pending: &PendingQuestions<T>) -> Vec<CallId> {
         let ends = |call: &&OpenCall| match &call.under {
             Some(under) => under.line == line,
             None => line <= call.behind && !pending.has_within(call.behind),
@@ -160,12 +177,27 @@ impl HostCalls {
     }
 }
 
+impl CallRefusal {
+    pub(super) fn new(code: HostCallError, text: impl Into<String>) -> Self {
+        Self { code, text: text.into(), permission: None }
+    }
+
+    /// Returns the result that tells the extension.
+    pub(super) fn into_result(self, id: RequestId) -> HostResult {
+        let permission = self.permission.map(|service| service.name().to_owned());
+        HostResult { permission, ..HostResult::from_failure(id, self.code, self.text) }
+    }
+}
+
 /// Reads the arguments of a call. The error is the invalid one.
 fn read_task(kind: HostCallKind, args: RawJson, session: Option<String>) -> Result<HostCallTask, String> {
     match kind.target() {
         HostCallTarget::Tool(_) => Ok(HostCallTask::Tool { kind, args }),
         HostCallTarget::Person => {
             AskCall::read(kind, &args).ok_or_else(unreadable_call)?.map(HostCallTask::Ask)
+        }
+        HostCallTarget::Screen => {
+            ShowCall::read(kind, &args).ok_or_else(unreadable_call)?.map(HostCallTask::Show)
         }
         HostCallTarget::Session => {
             let request = RpcRequest::from_host_call(kind, &args, session).ok_or_else(unreadable_call)?;
@@ -178,7 +210,7 @@ fn unreadable_call() -> String {
     "this host cannot read the call".to_owned()
 }
 
-fn check_granted(kind: HostCallKind, call: &HostCall, facts: &SessionConfig) -> Result<(), Box<HostResult>> {
+fn check_granted(kind: HostCallKind, facts: &SessionConfig) -> Result<(), CallRefusal> {
     let service = kind.service();
     let granted = facts.granted.as_deref().is_none_or(|granted| granted.host.contains(&service));
     if granted || !is_up(Defense::ServiceGrants) {
@@ -187,20 +219,13 @@ fn check_granted(kind: HostCallKind, call: &HostCall, facts: &SessionConfig) -> 
     let (name, what) = (&facts.name, kind.name());
     let text =
         format!("extension {name} must not use {what} through haft: the permission {service} is not granted");
-    let permission = Some(service.name().to_owned());
-    let refused = *refuse_call(call.id.clone(), HostCallError::PermissionDenied, text);
-    Err(Box::new(HostResult { permission, ..refused }))
+    Err(CallRefusal { permission: Some(service), ..CallRefusal::new(HostCallError::PermissionDenied, text) })
 }
 
-fn first_line(result: &HostResult) -> &str {
+pub(super) fn first_line(result: &HostResult) -> &str {
     let text = result.content.iter().find_map(|block| match block {
         ResultBlock::Text { text } => text.lines().next(),
         ResultBlock::Image { .. } | ResultBlock::Unknown { .. } => None,
     });
     text.unwrap_or_default()
-}
-
-/// Returns the answer to a call that is refused.
-pub(super) fn refuse_call(id: RequestId, code: HostCallError, text: String) -> Box<HostResult> {
-    Box::new(HostResult::from_failure(id, code, text))
 }

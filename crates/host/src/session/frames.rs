@@ -18,10 +18,11 @@ use haft_protocol::ext::{
 use haft_protocol::hook::{HookReply, UnreadableLine};
 use haft_protocol::ids::RequestId;
 
-use super::calls::{ServedRequest, refuse_call};
+use super::calls::{CallRefusal, ServedRequest, first_line};
 use super::dialect::{HELLO, QueryAnswer, SessionDialect};
 use super::grants::{reject_tool, split_granted};
 use super::offers::ExtensionOffers;
+use super::output::CallId;
 use super::pending::{OpenQuestion, QuestionFate, QuestionKind};
 use super::unrequested::{RateOverrun, UnrequestedFrames};
 use super::{ConnectionPhase, ExtensionSession, SessionOutput};
@@ -404,24 +405,22 @@ impl<T> ExtensionSession<T> {
     }
 
     fn on_host_call(&mut self, call: HostCall, bytes: usize, now: Instant) {
-        if self.calls.contains(&call.id) {
+        let id = call.id.clone();
+        if let Some(id) = id.as_ref().filter(|id| self.calls.contains(&CallId::Named((*id).clone()))) {
             // An answer could be mistaken for the answer to the other call.
             self.count_unrequested(bytes, now);
-            let id = excerpt(call.id.as_str().as_bytes());
+            let id = excerpt(id.as_str().as_bytes());
             let text = format!(
                 "sent host_call {id} while another call with that id runs; the second call is ignored"
             );
             return self.out.report(FaultCode::FrameInvalid, text);
         }
-        let under = match self.request_of(&call) {
-            Ok(under) => under,
-            Err(refused) => {
-                self.count_unrequested(bytes, now);
-                return self.write_result(&refused, now);
-            }
-        };
         let is_ready = self.phase == ConnectionPhase::Ready;
-        match self.calls.begin(call, under, &self.facts, is_ready, self.out.lines) {
+        let name = excerpt(call.call.as_bytes());
+        let begun = self
+            .request_of(&call)
+            .and_then(|under| self.calls.begin(call, under, &self.facts, is_ready, self.out.lines));
+        match begun {
             Ok(request) => {
                 self.unasked.count_call(bytes, now, &mut self.out);
                 if let Some(waiting) = self.calls.waiting_request(&request.id) {
@@ -429,15 +428,30 @@ impl<T> ExtensionSession<T> {
                 }
                 self.out.push(SessionOutput::Call(request));
             }
-            Err(refused) => {
+            Err(refusal) => {
                 self.count_unrequested(bytes, now);
-                self.write_result(&refused, now);
+                let is_named = id.is_some();
+                let result = refusal.into_result(id.unwrap_or_else(|| RequestId::new("")));
+                if is_named {
+                    self.write_result(&result, now);
+                } else {
+                    self.report_failed_call(&name, &result);
+                }
             }
         }
     }
 
+    /// Reports the failure of a call without an id.
+    fn report_failed_call(&mut self, name: &str, result: &HostResult) {
+        if let Some(text) = self.calls.denial_report(result) {
+            self.out.report(FaultCode::PermissionDenied, text);
+        } else if result.code != Some(HostCallError::PermissionDenied) {
+            self.out.report(FaultCode::CallFailed, format!("{name} failed: {}", first_line(result)));
+        }
+    }
+
     /// Returns the open request of the host that a call serves.
-    fn request_of(&self, call: &HostCall) -> Result<Option<ServedRequest>, Box<HostResult>> {
+    fn request_of(&self, call: &HostCall) -> Result<Option<ServedRequest>, CallRefusal> {
         let Some(id) = &call.under else {
             return Ok(self.pending.only_open().map(|(id, line)| ServedRequest { id: id.clone(), line }));
         };
@@ -446,7 +460,7 @@ impl<T> ExtensionSession<T> {
             None => {
                 let id = excerpt(id.as_str().as_bytes());
                 let text = format!("the request {id} in `under` is not open; it was answered or cancelled");
-                Err(refuse_call(call.id.clone(), HostCallError::Cancelled, text))
+                Err(CallRefusal::new(HostCallError::Cancelled, text))
             }
         }
     }
@@ -454,18 +468,25 @@ impl<T> ExtensionSession<T> {
     fn on_host_call_cancel(&mut self, id: RequestId, bytes: usize, now: Instant) {
         // The call was answered, and the two messages crossed.
         self.count_unrequested(bytes, now);
+        let id = CallId::Named(id);
         if self.calls.contains(&id) {
             self.out.push(SessionOutput::CancelCall(id));
         }
     }
 
-    pub(crate) fn handle_result(&mut self, result: HostResult, now: Instant) {
-        let waiting = self.calls.waiting_request(&result.id).cloned();
-        if self.calls.end(&result.id) {
-            if let Some(waiting) = waiting.filter(|waiting| self.calls.questions_under(waiting).is_empty()) {
-                self.pending.resume_time(&waiting, now);
-            }
-            self.write_result(&result, now);
+    /// Ends a call, whose name is given for a report.
+    pub(crate) fn handle_result(&mut self, id: &CallId, name: &str, result: HostResult, now: Instant) {
+        let waiting = self.calls.waiting_request(id).cloned();
+        if !self.calls.end(id) {
+            return;
+        }
+        if let Some(waiting) = waiting.filter(|waiting| self.calls.questions_under(waiting).is_empty()) {
+            self.pending.resume_time(&waiting, now);
+        }
+        match id {
+            CallId::Named(_) => self.write_result(&result, now),
+            CallId::Unnamed(_) if result.is_error => self.report_failed_call(name, &result),
+            CallId::Unnamed(_) => {}
         }
     }
 
@@ -483,8 +504,8 @@ impl<T> ExtensionSession<T> {
             }
             Err(detail) => {
                 let text = format!("the result is too long: {detail}");
-                let refused = refuse_call(result.id.clone(), HostCallError::Failed, text);
-                if let Ok(line) = self.out.encode(HostFrame::HostResult(*refused)) {
+                let refused = HostResult::from_failure(result.id.clone(), HostCallError::Failed, text);
+                if let Ok(line) = self.out.encode(HostFrame::HostResult(refused)) {
                     self.out.write(line, false);
                 }
             }

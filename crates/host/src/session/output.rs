@@ -1,11 +1,13 @@
 //! The outputs of a session, in order: lines to write, answers, reports.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::sync::Arc;
 
 use haft_protocol::RawJson;
 use haft_protocol::ext::{
-    AskCall, ClearNotes, HostCallKind, Limits, Notify, PanelClose, PanelRender, SetStatus, ToolCallProgress,
+    AskCall, ClearNotes, HostCallKind, Limits, Notify, PanelClose, PanelRender, SetStatus, ShowCall,
+    ToolCallProgress,
 };
 use haft_protocol::ids::RequestId;
 use haft_protocol::rpc::RpcRequest;
@@ -33,7 +35,7 @@ pub(crate) enum SessionOutput<T> {
     Ui(UiUpdate),
     Call(HostCallRequest),
     /// The extension cancelled this call.
-    CancelCall(RequestId),
+    CancelCall(CallId),
     /// The extension needs none of its calls any more.
     DropCalls,
     Changed,
@@ -48,9 +50,27 @@ pub(crate) enum UiUpdate {
     Status(SetStatus),
 }
 
+/// The identity of a call.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum CallId {
+    /// The id of the extension, which gets a result with it.
+    Named(RequestId),
+    /// The number of a call without an id, which gets no result.
+    Unnamed(u64),
+}
+
+impl fmt::Display for CallId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Named(id) => id.fmt(f),
+            Self::Unnamed(number) => write!(f, "without an id ({number})"),
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HostCallRequest {
-    pub(crate) id: RequestId,
+    pub(crate) id: CallId,
     pub(crate) task: HostCallTask,
 }
 
@@ -59,7 +79,20 @@ pub(crate) struct HostCallRequest {
 pub(crate) enum HostCallTask {
     Tool { kind: HostCallKind, args: RawJson },
     Ask(AskCall),
+    Show(ShowCall),
     Session(Box<RpcRequest>),
+}
+
+impl HostCallTask {
+    /// Returns the name of the call.
+    pub(crate) const fn name(&self) -> &'static str {
+        match self {
+            Self::Tool { kind, .. } => kind.name(),
+            Self::Ask(ask) => ask.kind().name(),
+            Self::Show(show) => show.kind().name(),
+            Self::Session(request) => request.command.kind().name(),
+        }
+    }
 }
 
 /// The pending outputs. Numbers the lines, and decides which faults are reported.

@@ -264,6 +264,7 @@ impl HostContext {
             capability::COMMAND_COMPLETIONS,
             capability::STATUS,
             capability::ASKS,
+            capability::SHOWS,
             capability::SESSION,
             capability::TOOLS_2,
             capability::CANCEL,

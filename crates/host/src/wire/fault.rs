@@ -62,6 +62,8 @@ pub enum FaultCode {
     CrashLoop,
     /// The extension requested more than its grant.
     PermissionDenied,
+    /// A call without an id failed, so no result says so.
+    CallFailed,
     /// A tool, command or name was rejected.
     RegisterRejected,
     /// The texts of a tool differ from the approved ones. The tool is locked.
@@ -104,6 +106,7 @@ impl FaultCode {
             Self::Exited => "exited",
             Self::CrashLoop => "crash_loop",
             Self::PermissionDenied => "permission_denied",
+            Self::CallFailed => "call_failed",
             Self::RegisterRejected => "register_rejected",
             Self::ToolChanged => "tool_changed",
             Self::ResultRejected => "result_rejected",

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::HostCallKind;
 use crate::dialog::UiAnswer;
+use crate::error::without_position;
 use crate::json::RawJson;
 use crate::named_enum::named_enum;
 
@@ -124,7 +125,7 @@ impl AskCall {
             HostCallKind::Editor => args.read().map(Self::Editor),
             _ => return None,
         };
-        Some(read.map_err(|error| error.to_string()).and_then(Self::check))
+        Some(read.map_err(|error| without_position(&error)).and_then(Self::check))
     }
 
     fn check(self) -> Result<Self, String> {

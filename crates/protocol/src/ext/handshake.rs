@@ -45,6 +45,9 @@ pub mod capability {
     /// The host asks the person for the extension: the calls `confirm`, `select`, `input` and
     /// `editor` of `host_call`.
     pub const ASKS: &str = "asks";
+    /// The host has a screen that extensions can change: the calls `set_title`, `set_working`,
+    /// `set_editor` and `insert` of `host_call`.
+    pub const SHOWS: &str = "shows";
     /// The host carries out commands of the RPC protocol for the extension, as calls of `host_call`.
     pub const SESSION: &str = "session";
     /// The host reports rejected registrations to the extension.
@@ -76,6 +79,7 @@ pub mod capability {
         INTERCEPT_ROLES,
         HOST_SERVICES,
         ASKS,
+        SHOWS,
         SESSION,
         REGISTER_REJECTED,
         COMMAND_COMPLETIONS,

@@ -25,10 +25,13 @@ use crate::read::null_is_default;
 /// `host_result`. A call before `ready` fails with `unavailable`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HostCall {
-    /// The id for the result. It must be unique among the open calls.
-    pub id: RequestId,
+    /// The id for the result. It must be unique among the open calls. Calls that change the screen or
+    /// the session may omit it, since haft; they then have no result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<RequestId>,
     /// The operation: `read`, `write`, `edit` or `exec`; since haft, with `asks`: `confirm`,
-    /// `select`, `input` or `editor`; with `session`: a command of the RPC protocol.
+    /// `select`, `input` or `editor`; with `shows`: `set_title`, `set_working`, `set_editor` or
+    /// `insert`; with `session`: a command of the RPC protocol.
     #[serde(deserialize_with = "crate::ids::printable")]
     pub call: String,
     /// The arguments: those of the tool `read`, `write`, `edit` or `bash`, those of the question, or
@@ -147,6 +150,8 @@ pub enum HostCallTarget {
     Tool(&'static str),
     /// The person.
     Person,
+    /// The screen. The call has no value.
+    Screen,
     /// The session, by the command of the RPC protocol with the same name, fields, data and errors.
     Session,
 }
@@ -168,6 +173,14 @@ host_calls! {
     Input = "input", Ui, HostCallTarget::Person;
     /// Ask the person to change a text of any number of lines.
     Editor = "editor", Ui, HostCallTarget::Person;
+    /// Set the title of the terminal window.
+    SetTitle = "set_title", Ui, HostCallTarget::Screen;
+    /// Change the line that shows that the agent works.
+    SetWorking = "set_working", Ui, HostCallTarget::Screen;
+    /// Replace the text in the input field.
+    SetEditor = "set_editor", Ui, HostCallTarget::Screen;
+    /// Insert text into the input field.
+    Insert = "insert", Ui, HostCallTarget::Screen;
     /// Return the state of the session.
     GetState = "get_state", SessionRead, HostCallTarget::Session;
     /// Return the conversation.
@@ -229,11 +242,16 @@ host_calls! {
 }
 
 impl HostCallKind {
+    /// True if the call may omit its `id`.
+    pub const fn may_omit_id(self) -> bool {
+        matches!(self.target(), HostCallTarget::Screen | HostCallTarget::Session)
+    }
+
     /// Returns the built-in tool that runs the call; `None` if no tool does.
     pub const fn tool(self) -> Option<&'static str> {
         match self.target() {
             HostCallTarget::Tool(tool) => Some(tool),
-            HostCallTarget::Person | HostCallTarget::Session => None,
+            HostCallTarget::Person | HostCallTarget::Screen | HostCallTarget::Session => None,
         }
     }
 }

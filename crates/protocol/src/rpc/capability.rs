@@ -10,7 +10,8 @@ pub const SETUP: &str = "setup";
 pub const SESSIONS: &str = "sessions";
 /// Extensions and their commands: `list_commands`, `run_command`, `list_extensions` and `reload_ext`.
 pub const EXTENSIONS: &str = "extensions";
-/// Panels of extensions: the `panel_` events and commands, and `insert`.
+/// Panels of extensions: the `panel_` events and commands; and other changes of the screen: `insert`,
+/// `set_title`, `set_working` and `set_editor`.
 pub const PANELS: &str = "panels";
 /// Questions for the person in front of the client: `ui_request`, `ui_response`, `ui_done`.
 pub const DIALOGS: &str = "dialogs";

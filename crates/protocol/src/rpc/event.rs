@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{UiEnd, UiRequest, line};
 use crate::event::AgentEvent;
+use crate::ext::SetWorkingCall;
 use crate::ids::{ExtensionName, PanelId};
 
 /// A line that is not a reply: an event, with its session as the last field.
@@ -97,11 +98,33 @@ pub enum RpcEvent {
         /// The id of the panel.
         panel_id: PanelId,
     },
-    /// A command of an extension inserts text into the input field, at the cursor.
+    /// An extension inserts text into the input field, at the cursor.
     Insert {
         /// The extension.
         extension: ExtensionName,
         /// The text.
+        text: String,
+    },
+    /// An extension sets the title of the window. For slow clients, only the newest title is sent.
+    SetTitle {
+        /// The extension.
+        extension: ExtensionName,
+        /// The title; empty for the client's own.
+        text: String,
+    },
+    /// An extension changes the line that shows that the agent works. Absent fields keep their values.
+    SetWorking {
+        /// The extension.
+        extension: ExtensionName,
+        /// The changes.
+        #[serde(flatten)]
+        working: SetWorkingCall,
+    },
+    /// An extension replaces the text in the input field.
+    SetEditor {
+        /// The extension.
+        extension: ExtensionName,
+        /// The new text.
         text: String,
     },
     /// An extension changed or removed its item in the status line. For slow clients, only the

@@ -151,10 +151,10 @@ fn hello_ack() -> HelloAck {
     }
 }
 
-/// Calls of a tool, of a question and of a command.
-fn host_calls() -> [HostCall; 3] {
+/// Calls of a tool, of a question, of a command and of the screen.
+fn host_calls() -> [HostCall; 4] {
     let call = |id: &str, call: &str, args: &str| HostCall {
-        id: RequestId::new(id),
+        id: Some(RequestId::new(id)),
         call: call.into(),
         args: json(args),
         under: None,
@@ -166,6 +166,7 @@ fn host_calls() -> [HostCall; 3] {
         call("c1", "read", r#"{"path":"notes.txt"}"#),
         HostCall { under: Some(id("h41")), ..select },
         HostCall { session: Some("0199".into()), ..set_name },
+        HostCall { id: None, ..call("", "set_working", r#"{"text":"Baking"}"#) },
     ]
 }
 

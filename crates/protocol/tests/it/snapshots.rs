@@ -100,6 +100,7 @@ fn extension_frames_serialize_as_documented_lines() {
     {"type":"host_call","id":"c1","call":"read","args":{"path":"notes.txt"}}
     {"type":"host_call","id":"c3","call":"select","args":{"title":"Allow?","options":["Yes","No"]},"under":"h41"}
     {"type":"host_call","id":"c4","call":"set_name","args":{"name":"bakery"},"session":"0199"}
+    {"type":"host_call","call":"set_working","args":{"text":"Baking"}}
     {"type":"host_call_cancel","id":"c1"}
     {"type":"panel_render","panel_id":"todos","lines":["□ a"]}
     {"type":"panel_close","panel_id":"todos"}

@@ -246,7 +246,7 @@ pub(crate) fn extension_frame() -> impl Strategy<Value = ExtensionFrame> {
         tool_result(),
         (id(), option::of(vec(block(), 0..3)), option::of(object()))
             .prop_map(|(id, content, details)| { ToolCallProgress { id, content, details }.into() }),
-        (id(), name(), object(), option::of(id()), option::of(name()))
+        (option::of(id()), name(), object(), option::of(id()), option::of(name()))
             .prop_map(|(id, call, args, under, session)| HostCall { id, call, args, under, session }.into()),
         id().prop_map(|id| HostCallCancel { id }.into()),
         intercept_response(),

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use haft_protocol::RawJson;
 use haft_protocol::ext::{
-    AskAnswer, AskCall, ConfirmCall, EditorCall, HostCallKind, InputCall, SelectCall, UiAnswer,
+    AskAnswer, AskCall, ConfirmCall, EditorCall, HostCallKind, InputCall, InsertCall, SelectCall,
+    SetEditorCall, SetTitleCall, SetWorkingCall, ShowCall, UiAnswer,
 };
 use serde::Serialize;
 
@@ -107,6 +108,41 @@ impl<'a> UserInterface<'a> {
             AskCall::Select(args) => self.send(HostCallKind::Select, args).await,
             AskCall::Input(args) => self.send(HostCallKind::Input, args).await,
             AskCall::Editor(args) => self.send(HostCallKind::Editor, args).await,
+        }
+    }
+
+    /// Sets the title of the terminal window; empty for haft's own. Hosts without a screen ignore it, as
+    /// they ignore the other changes of the screen. So does a host without the permission `ui`, and reports
+    /// it.
+    pub fn set_title(&self, text: impl Into<String>) {
+        self.show(&ShowCall::SetTitle(SetTitleCall { text: text.into() }));
+    }
+
+    /// Changes the line that shows that the agent works. [`SetWorkingCall::reset`] restores haft's own.
+    pub fn set_working(&self, working: SetWorkingCall) {
+        self.show(&ShowCall::SetWorking(working));
+    }
+
+    /// Replaces the text in the input field. The user can undo that.
+    pub fn set_editor_text(&self, text: impl Into<String>) {
+        self.show(&ShowCall::SetEditor(SetEditorCall { text: text.into() }));
+    }
+
+    /// Inserts text into the input field, at the cursor.
+    pub fn insert_text(&self, text: impl Into<String>) {
+        self.show(&ShowCall::Insert(InsertCall { text: text.into() }));
+    }
+
+    fn show(&self, show: &ShowCall) {
+        let args = match show {
+            ShowCall::SetTitle(args) => RawJson::from_value(args),
+            ShowCall::SetWorking(args) => RawJson::from_value(args),
+            ShowCall::SetEditor(args) => RawJson::from_value(args),
+            ShowCall::Insert(args) => RawJson::from_value(args),
+        };
+        // The arguments always have a JSON form.
+        if let Ok(args) = args {
+            self.host.send_show(show.kind(), args);
         }
     }
 

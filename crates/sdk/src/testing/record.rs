@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use haft_protocol::codec::{self, DecodedFrame};
 use haft_protocol::event::NoteLevel;
 use haft_protocol::ext::{
-    CommandAction, ExtensionFrame, HostCall, Panel, PanelRender, QueryResponse, RegisterCommand,
-    RegisterTool, ResultBlock,
+    CommandAction, ExtensionFrame, HostCall, HostCallKind, Panel, PanelRender, QueryResponse,
+    RegisterCommand, RegisterTool, ResultBlock, ShowCall,
 };
 use haft_protocol::ids::RequestId;
 use haft_protocol::limits::MAX_RESULT_LINE;
@@ -113,6 +113,13 @@ impl ExtensionRecord {
         self.frames
             .iter()
             .filter_map(|frame| if let ExtensionFrame::HostCall(call) = frame { Some(call) } else { None })
+    }
+
+    pub(super) fn screen_changes(&self) -> Vec<ShowCall> {
+        let shows = self
+            .host_calls()
+            .filter_map(|call| ShowCall::read(HostCallKind::from_name(&call.call)?, &call.args)?.ok());
+        shows.collect()
     }
 
     pub(super) fn transcript(&self) -> String {

@@ -56,7 +56,9 @@ pub(super) async fn serve(
         let news = watching.wait_for(|seen| seen.host_calls().nth(answered).is_some()).await;
         let Some(call) = news.ok().and_then(|seen| seen.host_calls().nth(answered).cloned()) else { return };
         answered += 1;
-        let frame = HostFrame::from(answer_call(call, &behavior));
+        // Calls without an id have no result.
+        let Some(id) = call.id.clone() else { continue };
+        let frame = HostFrame::from(answer_call(id, call, &behavior));
         let line = codec::encode(&frame).expect("every host frame has a JSON form");
         seen.send_modify(|seen| seen.record_sent(line.trim_end()));
         if let Some(pipe) = input.lock().await.as_mut() {
@@ -66,15 +68,15 @@ pub(super) async fn serve(
     }
 }
 
-fn answer_call(call: HostCall, behavior: &HostBehavior) -> HostResult {
+fn answer_call(id: RequestId, call: HostCall, behavior: &HostBehavior) -> HostResult {
     let kind = HostCallKind::from_name(&call.call);
     if let Some(request) =
         kind.and_then(|kind| RpcRequest::from_host_call(kind, &call.args, call.session.clone()))
     {
-        return execute_command(call.id, request, behavior.session.as_ref());
+        return execute_command(id, request, behavior.session.as_ref());
     }
     match kind.and_then(|kind| AskCall::read(kind, &call.args)) {
-        None => run_service(call, &behavior.services),
+        None => run_service(id, call, &behavior.services),
         Some(Ok(ask)) => {
             let answer = match &behavior.person {
                 None => ask.without_answer(AskEnd::NoPerson),
@@ -86,9 +88,9 @@ fn answer_call(call: HostCall, behavior: &HostBehavior) -> HostResult {
                 },
             };
             let value = Some(RawJson::from_value(&answer).expect("an answer has a JSON form"));
-            HostResult { value, ..HostResult::with_content(call.id, Vec::new()) }
+            HostResult { value, ..HostResult::with_content(id, Vec::new()) }
         }
-        Some(Err(reason)) => HostResult::from_failure(call.id, HostCallError::InvalidArgs, reason),
+        Some(Err(reason)) => HostResult::from_failure(id, HostCallError::InvalidArgs, reason),
     }
 }
 
@@ -111,7 +113,7 @@ fn execute_command(
     }
 }
 
-fn run_service(HostCall { id, call, args, .. }: HostCall, answers: &ServiceHandler) -> HostResult {
+fn run_service(id: RequestId, HostCall { call, args, .. }: HostCall, answers: &ServiceHandler) -> HostResult {
     let answer = answers(&call, args.read().unwrap_or_default());
     let text = |text: String| vec![ResultBlock::Text { text }];
     match answer {

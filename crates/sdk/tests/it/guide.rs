@@ -40,6 +40,41 @@ mod asking {
     }
 }
 
+/// The changes of the screen that the guide lists.
+mod showing {
+    use haft_sdk::protocol::ext::ShowCall;
+    use haft_sdk::testing::{Harness, host_info};
+    use haft_sdk::{Extension, HostInfo, Response, SetWorkingCall};
+
+    fn baker() -> Extension {
+        Extension::new("baker", "1.0.0").command("bake", "Bake", |_, host| async move {
+            host.ui().set_title("Bakery");
+            host.ui()
+                .set_working(SetWorkingCall { text: Some("Baking".into()), ..SetWorkingCall::default() });
+            host.ui().set_editor_text("/bake more");
+            host.ui().insert_text(" bread");
+            Response::Noop
+        })
+    }
+
+    #[tokio::test]
+    async fn screen_changes_in_order_without_results() {
+        let harness = Harness::start(baker()).await;
+        harness.command("bake", "").await;
+        let kinds: Vec<&str> = harness.screen_changes().iter().map(|show| show.kind().name()).collect();
+        assert_eq!(kinds, ["set_title", "set_working", "set_editor", "insert"]);
+        assert!(matches!(&harness.screen_changes()[0], ShowCall::SetTitle(title) if title.text == "Bakery"));
+    }
+
+    #[tokio::test]
+    async fn host_without_a_screen_gets_no_changes() {
+        let info = HostInfo { capabilities: Vec::new(), ..host_info() };
+        let harness = Harness::start_with(baker(), info).await;
+        harness.command("bake", "").await;
+        assert_eq!(harness.screen_changes(), []);
+    }
+}
+
 /// The command of the guide that controls the session.
 mod reviewing {
     use std::sync::{Arc, Mutex};

@@ -12,7 +12,7 @@ use crate::draw_context::DrawContext;
 use crate::keys::Keymap;
 use crate::picker::{PickerAbilities, PickerRow};
 use crate::queue::MessageQueue;
-use crate::theme::{Appearance, Theme};
+use crate::theme::{Appearance, SpinnerStyle, Theme};
 use crate::transcript::{LocalMessage, Transcript};
 
 use super::activity::ActivityState;
@@ -21,6 +21,7 @@ use super::completion_catalog::CompletionCatalog;
 use super::component::{Component, InputContext, InputOutcome};
 use super::composer::MARK;
 use super::deferred_input::{DeferredInput, QueueSyncState, UnsentMessage};
+use super::extension_screen::ExtensionScreen;
 use super::image_prompts::ImagePromptQueue;
 use super::inline::InlineScreen;
 use super::intent::{AnswerUse, ChoiceUse};
@@ -104,6 +105,7 @@ pub struct AppState {
     /// True until the user has chosen a session; no message is sent before that.
     pub(super) awaits_session_choice: bool,
     pub(super) title: String,
+    pub(super) extension_screen: ExtensionScreen,
     pub(super) areas: ScreenAreas,
     pub(super) out: Outbox,
 }
@@ -152,6 +154,7 @@ impl AppState {
             extensions_refresh_at: None,
             pending_reload: None,
             title: String::new(),
+            extension_screen: ExtensionScreen::default(),
             areas: ScreenAreas::default(),
             out: Outbox::default(),
         }
@@ -160,6 +163,11 @@ impl AppState {
     /// Returns the theme in effect, with all its colors.
     pub fn theme(&self) -> &Theme {
         self.themes.theme()
+    }
+
+    /// Returns the spinner beside the line of work.
+    pub(super) fn current_spinner(&self) -> SpinnerStyle {
+        self.extension_screen.spinner(self.theme().spinner())
     }
 
     /// Returns the drawing context of a frame at `now`.
@@ -195,7 +203,8 @@ impl AppState {
                 .flatten()
                 .min();
         }
-        let spinner = self.work.since.and_then(|since| self.theme().spinner().next_frame_at(since, now));
+        let since = self.work.since.filter(|_| !self.extension_screen.hides_work());
+        let spinner = since.and_then(|since| self.current_spinner().next_frame_at(since, now));
         let others = [spinner, self.stack.wakes_at(now), self.status.wakes_at(), self.extensions_refresh_at];
         others.into_iter().flatten().min()
     }

@@ -113,10 +113,11 @@ fn finish_event(state: &mut AppState) {
 fn set_title(state: &mut AppState) {
     let about =
         CleanLine::new(state.session.description().unwrap_or_default()).truncate_to_width(LONGEST_TITLE);
-    let title = match about.as_str().trim() {
+    let own = match about.as_str().trim() {
         "" => "haft".to_owned(),
         about => format!("haft – {about}"),
     };
+    let title = state.extension_screen.title().unwrap_or(own);
     if title != state.title {
         state.title.clone_from(&title);
         state.out.push_effect(Effect::Title(title));

@@ -21,7 +21,7 @@ use crate::extension::ActorCommand;
 use crate::extension::frontend::Frontend;
 use crate::extension::services::HostCallServer;
 use crate::process::log::ExtensionLog;
-use crate::session::{HostCallRequest, HostCallTask};
+use crate::session::{CallId, HostCallRequest, HostCallTask};
 use crate::timeouts::CALLS_END;
 
 /// The running host calls of one extension.
@@ -29,7 +29,7 @@ pub(super) struct HostCallTasks {
     /// Runs tools. Without it, the session accepts no calls of tools.
     desk: Option<Arc<HostCallServer>>,
     owner: SessionOwner,
-    open: HashMap<RequestId, CancellationToken>,
+    open: HashMap<CallId, CancellationToken>,
     all: CancellationToken,
     tasks: TaskTracker,
 }
@@ -41,7 +41,12 @@ impl HostCallTasks {
 
     /// Starts a call; its result arrives as a command.
     pub(super) fn begin(&mut self, wanted: HostCallRequest, to: &Weak<mpsc::UnboundedSender<ActorCommand>>) {
-        let HostCallRequest { id, task } = wanted;
+        let HostCallRequest { id: call, task } = wanted;
+        let id = match &call {
+            CallId::Named(id) => id.clone(),
+            CallId::Unnamed(_) => RequestId::new(""),
+        };
+        let name = task.name();
         let (cancel, to) = (self.all.child_token(), Weak::clone(to));
         let work = match (task, &self.desk) {
             (HostCallTask::Tool { kind, args }, Some(desk)) => {
@@ -51,6 +56,10 @@ impl HostCallTasks {
             (HostCallTask::Ask(ask), _) => {
                 self.owner.clone().ask_person(cancel.clone(), id.clone(), ask).boxed()
             }
+            (HostCallTask::Show(show), _) => {
+                self.owner.frontend.show(&self.owner.extension, &show);
+                ready(HostResult::with_content(id.clone(), Vec::new())).boxed()
+            }
             (HostCallTask::Session(request), _) => {
                 let mut work =
                     self.owner.clone().execute_command(cancel.clone(), id.clone(), *request).boxed();
@@ -59,7 +68,7 @@ impl HostCallTasks {
                 done.map_or(work, |done| ready(done).boxed())
             }
         };
-        self.open.insert(id.clone(), cancel);
+        self.open.insert(call.clone(), cancel);
         self.tasks.spawn(async move {
             let done = AssertUnwindSafe(work).catch_unwind().await;
             // A call without a result would hold the request that waits for it.
@@ -69,16 +78,16 @@ impl HostCallTasks {
             let result = done.unwrap_or_else(|_| failed());
             if let Some(to) = to.upgrade() {
                 // An extension that ended needs no result.
-                _ = to.unbounded_send(ActorCommand::HostCallDone(result));
+                _ = to.unbounded_send(ActorCommand::HostCallDone { id: call, name, result });
             }
         });
     }
 
-    pub(super) fn finish(&mut self, id: &RequestId) {
+    pub(super) fn finish(&mut self, id: &CallId) {
         self.open.remove(id);
     }
 
-    pub(super) fn cancel(&self, id: &RequestId) {
+    pub(super) fn cancel(&self, id: &CallId) {
         if let Some(cancel) = self.open.get(id) {
             cancel.cancel();
         }

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use haft_protocol::ext::{HostResult, Limits, ResultBlock};
+use haft_protocol::ext::{HostCallError, HostResult, Limits, ResultBlock};
 use haft_protocol::ids::RequestId;
 
 use super::session_fixture::SessionFixture;
+use crate::session::CallId;
 
 fn call(fixture: &mut SessionFixture, id: &str, call: &str) {
     fixture.line(&format!(r#"{{"type":"host_call","id":"{id}","call":"{call}","args":{{}}}}"#));
@@ -14,7 +15,7 @@ fn call(fixture: &mut SessionFixture, id: &str, call: &str) {
 fn done(fixture: &mut SessionFixture, id: &str) {
     let content = vec![ResultBlock::Text { text: "done".into() }];
     let result = HostResult::with_content(RequestId::new(id), content);
-    fixture.session.handle_result(result, fixture.now);
+    fixture.session.handle_result(&CallId::Named(result.id.clone()), "read", result, fixture.now);
     fixture.settle();
 }
 
@@ -49,7 +50,7 @@ fn answers_each_call_once_within_limit() {
     +0.000 ← {"type":"host_call","id":"b","call":"edit","args":{}}
     +0.000 ! frame_invalid: sent host_call b while another call with that id runs; the second call is ignored
     +0.000 ← {"type":"host_call","id":"d","call":"delete","args":{}}
-    +0.000 → {"type":"host_result","id":"d","content":[{"type":"text","text":"unknown call \"delete\"; the calls are read, write, edit, exec, confirm, select, input, editor, get_state, get_messages, tree, get_models, get_tools, list_sessions, list_commands, list_extensions, set_name, prompt, steer, follow_up, take_queued, abort, interrupt, compact, wait_idle, clear, set_model, set_thinking, set_tools, new_session, switch_session, close_session, fork, move_to, run_command, reload_ext, shutdown"}],"is_error":true,"code":"unknown_call"}
+    +0.000 → {"type":"host_result","id":"d","content":[{"type":"text","text":"unknown call \"delete\"; docs/protocol.md lists the calls"}],"is_error":true,"code":"unknown_call"}
     +0.000 → {"type":"host_result","id":"a","content":[{"type":"text","text":"done"}]}
     +0.000 ← {"type":"host_call","id":"a","call":"edit","args":{}}
     +0.000 * edit a
@@ -61,6 +62,58 @@ fn answers_each_call_once_within_limit() {
     +0.000 * cancel all
     +0.000 · Stopping
     "#);
+}
+
+#[test]
+fn calls_without_an_id_have_no_result() {
+    let mut fixture = SessionFixture::ready_within(Limits { max_host_calls: 2, ..Limits::default() });
+    let calls = [
+        ("set_title", r#"{"text":"bakery"}"#),
+        ("prompt", r#"{"message":"go on"}"#),
+        ("prompt", r#"{"message":"and on"}"#),
+        ("abort", "{}"),
+        ("prompt", "{}"),
+        ("confirm", r#"{"title":"Go?"}"#),
+        ("delete", "{}"),
+    ];
+    for (call, args) in calls {
+        fixture.line(&format!(r#"{{"type":"host_call","call":"{call}","args":{args}}}"#));
+    }
+    let failed = HostResult::from_failure(RequestId::new(""), HostCallError::QueueFull, "too many prompts");
+    fixture.session.handle_result(&CallId::Unnamed(2), "prompt", failed, fixture.now);
+    let done = HostResult::with_content(RequestId::new(""), Vec::new());
+    fixture.session.handle_result(&CallId::Unnamed(3), "prompt", done, fixture.now);
+    fixture.settle();
+    insta::assert_snapshot!(fixture.transcript, @r#"
+    +0.000 ← {"type":"host_call","call":"set_title","args":{"text":"bakery"}}
+    +0.000 * set_title without an id (1)
+    +0.000 ← {"type":"host_call","call":"prompt","args":{"message":"go on"}}
+    +0.000 * prompt without an id (2)
+    +0.000 ← {"type":"host_call","call":"prompt","args":{"message":"and on"}}
+    +0.000 * prompt without an id (3)
+    +0.000 ← {"type":"host_call","call":"abort","args":{}}
+    +0.000 ! call_failed: abort failed: 2 commands are already running, which is the limit; wait until one of them ends
+    +0.000 ← {"type":"host_call","call":"prompt","args":{}}
+    +0.000 ! call_failed: prompt failed: 2 commands are already running, which is the limit; wait until one of them ends
+    +0.000 ← {"type":"host_call","call":"confirm","args":{"title":"Go?"}}
+    +0.000 ! call_failed: confirm failed: the call has a result and requires an id
+    +0.000 ← {"type":"host_call","call":"delete","args":{}}
+    +0.000 ! call_failed: delete failed: unknown call "delete"; docs/protocol.md lists the calls
+    +0.000 ! call_failed: prompt failed: too many prompts
+    "#);
+}
+
+#[test]
+fn command_ends_with_a_request_only_if_it_names_it() {
+    let mut fixture = SessionFixture::ready();
+    let tool = fixture.tool("tool");
+    fixture.line(r#"{"type":"host_call","id":"free","call":"wait_idle","args":{}}"#);
+    fixture.line(&format!(
+        r#"{{"type":"host_call","id":"tied","call":"wait_idle","args":{{}},"under":"{tool}"}}"#
+    ));
+    fixture.session.cancel(&tool, fixture.now);
+    fixture.settle();
+    assert_eq!(cancelled_calls(&fixture), ["tied"]);
 }
 
 /// Two queries are open at the first call, none at the second, and one at the third.

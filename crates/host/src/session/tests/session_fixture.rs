@@ -15,9 +15,7 @@ use haft_protocol::ids::{ExtensionName, RequestId, ToolCallId};
 use crate::session::dialect::{OutboundMessage, QueryAnswer, SessionDialect};
 use crate::session::hello_ack::{HelloAckFields, PreparedHelloAck};
 use crate::session::ids::RequestIdGenerator;
-use crate::session::{
-    ExtensionSession, HostCallTask, OutgoingQuestion, ProgressSender, SessionConfig, SessionOutput,
-};
+use crate::session::{ExtensionSession, OutgoingQuestion, ProgressSender, SessionConfig, SessionOutput};
 use crate::timeouts::Timeouts;
 
 pub(super) struct SessionFixture {
@@ -252,12 +250,8 @@ impl SessionFixture {
                 SessionOutput::CloseInput => self.note("·", "close input"),
                 SessionOutput::Terminate => self.note("·", "terminate"),
                 SessionOutput::Call(wanted) => {
-                    let kind = match wanted.task {
-                        HostCallTask::Tool { kind, .. } => kind.name(),
-                        HostCallTask::Ask(ask) => ask.kind().name(),
-                        HostCallTask::Session(request) => request.command.kind().name(),
-                    };
-                    self.note("*", &format!("{kind} {}", wanted.id))
+                    let name = wanted.task.name();
+                    self.note("*", &format!("{name} {}", wanted.id))
                 }
                 SessionOutput::CancelCall(id) => self.note("*", &format!("cancel {id}")),
                 SessionOutput::DropCalls => self.note("*", "cancel all"),

@@ -90,6 +90,37 @@ async fn status_text_disappears_with_the_extension() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn changes_of_the_screen_are_events_and_end_with_the_extension() {
+    let (program, mut peer) = Program::new([]).with_extension("todo");
+    let mut client = Client::of(program);
+    begins(&mut peer, "todo", []).await;
+    client.hello().await;
+    let call = |call: &str, args: Value| json!({"type": "host_call", "call": call, "args": args});
+    peer.send(call("set_title", json!({"text": "3 open"}))).await;
+    peer.send(call("set_working", json!({"text": "Shopping", "visible": true}))).await;
+    peer.send(call("set_editor", json!({"text": "/todo done milk"}))).await;
+    peer.send(call("insert", json!({"text": " now"}))).await;
+    client.until("insert").await;
+    let named = json!({"type": "host_call", "id": "c1", "call": "set_title", "args": {"text": "2 open"}});
+    peer.send(named).await;
+    client.until("set_title").await;
+    let result = peer.expect("host_result").await;
+    assert_eq!(result, json!({"type": "host_result", "id": "c1", "content": []}));
+    for refused in [
+        call("set_title", json!({})),
+        call("read", json!({"path": "a"})),
+        call("prompt", json!({"message": ""})),
+    ] {
+        peer.send(refused).await;
+        client.until("extension_error").await;
+    }
+    drop(peer);
+    client.until("set_working").await;
+    let (_, said) = client.end().await;
+    assert_snapshot!(said);
+}
+
+#[tokio::test(start_paused = true)]
 async fn extension_completes_its_command() {
     let (program, mut peer) = Program::new([]).with_extension("todo");
     let mut client = Client::of(program);

@@ -141,6 +141,12 @@ fn handle_rpc_event(state: &mut AppState, event: RpcEvent, session: Option<Strin
             state.stack.composer.insert(&text);
             state.flash(format!("[{extension}] inserted text into the editor"));
         }
+        RpcEvent::SetEditor { extension, text } => {
+            state.stack.composer.set_text(&text);
+            state.flash(format!("[{extension}] replaced the text in the editor"));
+        }
+        RpcEvent::SetTitle { extension, text } => state.extension_screen.set_title(extension, &text),
+        RpcEvent::SetWorking { extension, working } => state.extension_screen.set_working(extension, working),
         RpcEvent::ExtStatus { extension, key, text } => {
             state.session.set_status_item(extension, key, text.as_deref());
         }

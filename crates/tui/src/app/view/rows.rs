@@ -89,7 +89,7 @@ fn wrap_note(
 }
 
 pub(super) fn work_rows(state: &AppState) -> u16 {
-    u16::from(state.work.since.is_some())
+    u16::from(state.work.since.is_some() && !state.extension_screen.hides_work())
 }
 
 /// `⠋ Working… 12s · esc to stop`
@@ -97,12 +97,16 @@ pub(super) fn draw_work(state: &AppState, area: Rect, buffer: &mut Buffer, look:
     let Some(since) = state.work.since else { return };
     let theme = &look.theme;
     let elapsed = look.now.saturating_duration_since(since);
-    let spinner = theme.spinner();
+    let spinner = state.current_spinner();
     let picture = spinner.frame_at(elapsed);
+    let of_extension = state.extension_screen.working_text();
     let words = match (state.work.is_active(), state.work.compacting) {
         (_, true) => "summarizing".into(),
         (false, false) => "running".into(),
-        (true, false) => cyclic_message(&spinner.messages, u128::from(state.work.revision)),
+        (true, false) => of_extension.map_or_else(
+            || cyclic_message(&spinner.messages, u128::from(state.work.revision)),
+            |text| CleanLine::new(&text),
+        ),
     };
     let stop = stop_hint(state);
     let rest = format!(" {}…", capitalize(words.as_str()));

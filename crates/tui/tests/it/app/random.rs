@@ -3,6 +3,7 @@
 use haft_protocol::RawJson;
 use haft_protocol::content::ContentBlock;
 use haft_protocol::event::{AgentEvent, NoteLevel};
+use haft_protocol::ext::SetWorkingCall;
 use haft_protocol::ids::{PanelId, ToolCallId};
 use haft_protocol::message::{AssistantBlock, StopCause};
 use haft_protocol::rpc::{ClientEvent as SessionEvent, PanelContent, RpcEvent, UiAnswer, UiKind, UiRequest};
@@ -109,6 +110,13 @@ fn rpc_event() -> impl Strategy<Value = RpcEvent> {
         (hostile(), hostile(), proptest::option::of(hostile()))
             .prop_map(|(name, key, text)| { RpcEvent::ExtStatus { extension: extension(&name), key, text } }),
         hostile().prop_map(|text| RpcEvent::Insert { extension: extension("todo"), text }),
+        hostile().prop_map(|text| RpcEvent::SetEditor { extension: extension("todo"), text }),
+        hostile().prop_map(|text| RpcEvent::SetTitle { extension: extension("todo"), text }),
+        (hostile(), any::<Option<bool>>(), any::<Option<u64>>()).prop_map(|(text, visible, interval_ms)| {
+            let frames = Some(vec![text.clone(), text.clone()]);
+            let working = SetWorkingCall { text: Some(text), visible, frames, interval_ms };
+            RpcEvent::SetWorking { extension: extension("todo"), working }
+        }),
         (proptest::sample::select(kinds), hostile()).prop_map(|(kind, text)| RpcEvent::UiRequest(Box::new(
             UiRequest {
                 id: "q1".to_owned(),

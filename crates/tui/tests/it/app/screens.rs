@@ -3,6 +3,7 @@
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::{AgentEvent, ExtensionFault, NoteLevel};
+use haft_protocol::ext::SetWorkingCall;
 use haft_protocol::ids::{PanelId, ToolCallId};
 use haft_protocol::message::{AssistantBlock, StopCause};
 use haft_protocol::rpc::{PanelContent, RpcEvent, UiAnswer, UiKind, UiRequest};
@@ -279,6 +280,40 @@ fn extension_items_follow_the_extension_state() {
     let request = fake.held.pop().unwrap();
     fake.reply(&request, todo);
     assert!(fake.screen().contains("open: 2 open"), "{}", fake.screen());
+}
+
+#[test]
+fn extension_sets_the_title_and_the_line_of_work() {
+    let mut fake = Fake::new();
+    let todo = || extension("todo");
+    fake.rpc(RpcEvent::SetTitle { extension: todo(), text: "3 open\u{1b}]2;x".to_owned() });
+    assert!(fake.take_log().contains(r#"Title("3 open"#));
+    fake.rpc(RpcEvent::SetTitle { extension: todo(), text: String::new() });
+    assert!(fake.take_log().contains(r#"Title("haft")"#));
+    fake.enter("go");
+    fake.event(AgentEvent::TurnStart { step: 1 });
+    fake.event(AgentEvent::AssistantStart);
+    let working = |working| RpcEvent::SetWorking { extension: todo(), working };
+    let own = fake.screen();
+    assert!(own.contains("· esc to stop"), "{own}");
+    let text = SetWorkingCall { text: Some("shopping".into()), ..SetWorkingCall::default() };
+    fake.rpc(working(text));
+    assert!(fake.screen().contains("Shopping [todo]…"), "{}", fake.screen());
+    fake.rpc(working(SetWorkingCall { visible: Some(false), ..SetWorkingCall::default() }));
+    assert!(!fake.screen().contains("· esc to stop"), "{}", fake.screen());
+    fake.rpc(working(SetWorkingCall::reset()));
+    assert_eq!(fake.screen(), own);
+}
+
+#[test]
+fn replaced_text_of_the_editor_comes_back_by_undo() {
+    let mut fake = Fake::new();
+    fake.type_text("my draft");
+    fake.rpc(RpcEvent::SetEditor { extension: extension("todo"), text: "theirs".to_owned() });
+    assert!(fake.screen().contains("› theirs"), "{}", fake.screen());
+    assert!(fake.screen().contains("[todo] replaced the text in the editor"), "{}", fake.screen());
+    fake.keys("ctrl+_");
+    assert!(fake.screen().contains("› my draft"), "{}", fake.screen());
 }
 
 #[test]

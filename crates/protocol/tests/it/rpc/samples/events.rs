@@ -2,6 +2,7 @@
 
 use haft_protocol::content::{CallPreview, FileDiff, ToolCall};
 use haft_protocol::event::AgentEvent;
+use haft_protocol::ext::SetWorkingCall;
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::rpc::*;
 
@@ -129,6 +130,12 @@ fn panels() -> Vec<RpcEvent> {
         RpcEvent::PanelRender { extension: todo(), panel: content("") },
         RpcEvent::PanelClose { extension: todo(), panel_id: panel() },
         RpcEvent::Insert { extension: todo(), text: "/todo ".into() },
+        RpcEvent::SetTitle { extension: todo(), text: "3 open".into() },
+        RpcEvent::SetWorking {
+            extension: todo(),
+            working: SetWorkingCall { text: Some("Shopping".into()), ..SetWorkingCall::default() },
+        },
+        RpcEvent::SetEditor { extension: todo(), text: "/todo done milk".into() },
         RpcEvent::ExtStatus { extension: todo(), key: "open".into(), text: Some("3 open".into()) },
         RpcEvent::ExtStatus { extension: todo(), key: "open".into(), text: None },
     ]
