@@ -1,6 +1,7 @@
 //! Core's hooks and tools for running extensions: the queries, the effect of a failure, and the handling of
 //! gates that keep failing.
 
+pub(crate) mod events;
 pub(crate) mod gates;
 pub(crate) mod hook_context;
 pub(crate) mod hooks;

@@ -26,8 +26,9 @@ use haft_protocol::ids::{ExtensionName, PanelId};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use crate::agent::events::EventBroadcaster;
 use crate::agent::hook_context::{GateHost, HookContext};
-use crate::agent::hooks::{DenyAllHook, EventBroadcaster, ToolCallHook};
+use crate::agent::hooks::{DenyAllHook, ToolCallHook};
 use crate::agent::managed_extension::ManagedExtension;
 use crate::agent::process_hook::{self, HookEventBroadcaster, ProcessHookAdapter};
 use crate::agent::tool::ExtensionTool;

@@ -7,7 +7,7 @@ use haft_protocol::ext::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CommandAction, ExtensionFrame,
     Hello, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptKind,
     InterceptToolCall, InterceptTurnStart, LifecycleEvent, Ready, RegisterCommand, RegisterRejected,
-    RegisterTool, Subscribe, Subscription, ToolCallDecision, TurnStartDecision, capability,
+    RegisterTool, SessionEvent, Subscribe, Subscription, ToolCallDecision, TurnStartDecision, capability,
 };
 use haft_protocol::ids::PanelId;
 use haft_protocol::limits::MAX_TOOLS;
@@ -43,7 +43,7 @@ pub struct Extension {
     /// The completion handlers, with the names of their commands.
     pub(crate) completions: Vec<(String, BoxedHandler<String, Vec<Completion>>)>,
     pub(crate) tools: Vec<(RegisterTool, BoxedHandler<RawJson, ToolResult>)>,
-    pub(crate) events: Vec<(String, ToolSelection, BoxedHandler<LifecycleEvent, ()>)>,
+    pub(crate) events: Vec<(String, ToolSelection, EventHandler)>,
     pub(crate) event_gap: Option<BoxedHandler<u64, ()>>,
     pub(crate) rejected: Option<BoxedHandler<RegisterRejected, ()>>,
     pub(crate) panels: Vec<(PanelId, BoxedHandler<PanelEvent, ()>)>,
@@ -54,6 +54,13 @@ pub struct Extension {
     pub(crate) before_compact: Option<BoxedHandler<InterceptBeforeCompact, BeforeCompactDecision>>,
     /// Duplicate or invalid registrations, reported when the extension starts.
     faults: Vec<String>,
+}
+
+/// A handler of an event, by the form that it reads.
+#[derive(Debug)]
+pub(crate) enum EventHandler {
+    Lifecycle(BoxedHandler<LifecycleEvent, ()>),
+    Session(BoxedHandler<SessionEvent, ()>),
 }
 
 impl Extension {
@@ -177,7 +184,38 @@ impl Extension {
     /// `turn_end`, `compaction_start` or `compaction_end`. Events and panel events are handled one
     /// at a time, in order; the host does not wait for them.
     pub fn on_event(mut self, event: impl Into<String>, handler: impl HandlerFn<LifecycleEvent, ()>) -> Self {
-        self.events.push((event.into(), ToolSelection::all(), BoxedHandler::new(handler)));
+        let handler = EventHandler::Lifecycle(BoxedHandler::new(handler));
+        self.events.push((event.into(), ToolSelection::all(), handler));
+        self
+    }
+
+    /// Subscribes to an event of `haft --json` by its name there, such as `tool_end` or
+    /// `text_delta`, or to `session_start`. [`SessionEvent::read`] returns its fields as a type of
+    /// the extension. Hosts without the capability `events_2` never call the handler.
+    ///
+    /// ```
+    /// use haft_sdk::Extension;
+    ///
+    /// #[derive(serde::Deserialize)]
+    /// struct ToolEnd {
+    ///     name: String,
+    ///     duration_ms: u64,
+    /// }
+    ///
+    /// let extension = Extension::new("times", "1.0.0").on_session_event("tool_end", |event, host| async move {
+    ///     let ToolEnd { name, duration_ms } = event.read()?;
+    ///     host.log(format_args!("{name} took {duration_ms} ms"));
+    ///     Ok::<_, serde_json::Error>(())
+    /// });
+    /// # drop(extension);
+    /// ```
+    pub fn on_session_event(
+        mut self,
+        event: impl Into<String>,
+        handler: impl HandlerFn<SessionEvent, ()>,
+    ) -> Self {
+        let handler = EventHandler::Session(BoxedHandler::new(handler));
+        self.events.push((event.into(), ToolSelection::all(), handler));
         self
     }
 
@@ -338,11 +376,8 @@ impl Extension {
         tools: impl Into<ToolSelection>,
         handler: impl HandlerFn<LifecycleEvent, ()>,
     ) -> Self {
-        self.events.push((
-            InterceptKind::ToolCall.name().to_owned(),
-            tools.into(),
-            BoxedHandler::new(handler),
-        ));
+        let handler = EventHandler::Lifecycle(BoxedHandler::new(handler));
+        self.events.push((InterceptKind::ToolCall.name().to_owned(), tools.into(), handler));
         self
     }
 
@@ -402,7 +437,7 @@ impl Extension {
             self.plain_subscriptions()
         };
         let empty = events.is_empty() && intercept.is_empty();
-        let subscribe = (!empty).then_some(Subscribe { events, intercept });
+        let subscribe = (!empty).then_some(Subscribe { replace: false, events, intercept });
         subscribe.map(ExtensionFrame::from).into_iter().chain([Ready {}.into()]).collect()
     }
 
@@ -425,6 +460,7 @@ impl Extension {
             (self.before_compact.is_some(), capability::BEFORE_COMPACT),
             (true, capability::PING),
             (!self.events.is_empty(), capability::EVENT_GAP),
+            (self.reads_session_events(), capability::EVENTS_2),
             (true, capability::HOST_SERVICES),
             (self.rejected.is_some(), capability::REGISTER_REJECTED),
             (!self.tools.is_empty(), capability::TOOLS_2),
@@ -439,6 +475,11 @@ impl Extension {
             capabilities: capabilities.collect(),
             protocol_version: None,
         }
+    }
+
+    /// True if a handler needs the events in the form of `--json`.
+    fn reads_session_events(&self) -> bool {
+        self.events.iter().any(|(_, _, handler)| matches!(handler, EventHandler::Session(_)))
     }
 
     fn event_subscriptions(&self) -> Vec<Subscription> {

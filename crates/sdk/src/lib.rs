@@ -73,5 +73,6 @@ pub use haft_protocol::ext::{
     AskAnswer, AskCall, AskEnd, AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision,
     CommandAction as Response, ExtensionConfig, HelloAck as HostInfo, InterceptAssistantMessage,
     InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptToolCall, InterceptTurnStart, LifecycleEvent,
-    Panel, PanelKey, RegisterRejected, ToolCallDecision, TurnStartDecision, UiAnswer,
+    Panel, PanelKey, RegisterRejected, SessionEvent, Subscribe, Subscription, ToolCallDecision,
+    TurnStartDecision, UiAnswer,
 };

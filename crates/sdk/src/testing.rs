@@ -24,13 +24,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::{env, fs, process};
 
 use haft_protocol::codec;
-use haft_protocol::event::NoteLevel;
+use haft_protocol::event::{AgentEvent, NoteLevel};
 use haft_protocol::ext::{
     AskCall, AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CallTool,
     CancelRequest, CommandAction, EventGap, HelloAck, HostFrame, HostQuery, InterceptAssistantMessage,
     InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptToolCall, InterceptTurnStart, InvokeCommand,
     LifecycleEvent, PROTOCOL_VERSION, Panel, PanelClose, PanelKey, PanelResize, QueryCompletions,
-    QueryResponse, RegisterCommand, RegisterRejected, RegisterTool, Shutdown, ToolCallDecision,
+    QueryResponse, RegisterCommand, RegisterRejected, RegisterTool, SessionEvent, Shutdown, ToolCallDecision,
     TurnStartDecision, UiAnswer,
 };
 use haft_protocol::ids::{ExtensionName, PanelId, RequestId, ToolCallId};
@@ -102,6 +102,7 @@ pub fn host_info() -> HelloAck {
             "tools_2",
             "cancel",
             "progress",
+            "events_2",
         ]
         .map(str::to_owned)
         .into(),
@@ -293,6 +294,12 @@ impl Harness {
 
     /// Sends an event and returns when its handlers are done.
     pub async fn event(&self, event: LifecycleEvent) {
+        self.send_and_wait(event).await;
+    }
+
+    /// Sends an event in the form of `--json` and returns when its handlers are done.
+    pub async fn session_event(&self, event: &AgentEvent) {
+        let event = SessionEvent::new(event, "session-1").expect("every event has a JSON form");
         self.send_and_wait(event).await;
     }
 

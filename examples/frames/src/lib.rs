@@ -25,7 +25,7 @@ pub fn opening() -> Vec<ExtensionFrame> {
             ..RegisterTool::default()
         }
         .into(),
-        Subscribe { events: Vec::new(), intercept: vec!["tool_call".into()] }.into(),
+        Subscribe { intercept: vec!["tool_call".into()], ..Subscribe::default() }.into(),
         Ready {}.into(),
     ]
 }

@@ -322,8 +322,7 @@ impl ManagedExtension {
     /// use. The extension receives the event when it is ready, before all later events.
     pub(crate) fn forward_events(&self, batch: &EventBatch) {
         let backlog = self.backlog.as_ref().filter(|backlog| !backlog.is_over());
-        let kept =
-            backlog.and_then(|backlog| backlog.push_wanted(batch, &EventFilter::from_offers(&self.offers())));
+        let kept = backlog.and_then(|backlog| backlog.push_wanted(batch, &self.waiting_filter()));
         match kept {
             Some(0) => {}
             Some(_) if self.slot.borrow().awaits_first_use() => {
@@ -331,6 +330,15 @@ impl ManagedExtension {
             }
             Some(_) => {}
             None => self.slot.borrow().instance.iter().for_each(|extension| extension.observe(batch)),
+        }
+    }
+
+    /// Returns the filter for events that wait until the extension is ready.
+    fn waiting_filter(&self) -> EventFilter {
+        let slot = self.slot.borrow();
+        match &slot.stand_in {
+            Some(declared) => EventFilter::from_declaration(self.name(), declared),
+            None => EventFilter::from_offers(self.name(), &slot.offers()),
         }
     }
 

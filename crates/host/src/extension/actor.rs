@@ -429,8 +429,10 @@ impl ExtensionActor {
     fn publish_snapshot(&mut self) {
         let snapshot = ExtensionSnapshot::from_session(&self.session);
         let offers = &snapshot.offers;
-        let filter =
-            if snapshot.is_alive() { EventFilter::from_offers(offers) } else { EventFilter::default() };
+        let filter = match snapshot.is_alive() {
+            true => EventFilter::from_offers(&self.reporter.name, offers),
+            false => EventFilter::default(),
+        };
         let reports_gaps = offers.only_watch() && offers.has_capability(capability::EVENT_GAP);
         self.queue.0.subscribe(filter, reports_gaps);
         self.snapshot.send_replace(snapshot);

@@ -9,7 +9,6 @@ use tokio::time::timeout;
 
 use super::Host;
 use super::reload::{self, ReloadStats};
-use crate::session::offers::EventTopic;
 use crate::supervision::slot::LifecycleStage;
 use crate::wire::fault::{ExtensionFailure, FaultCode};
 
@@ -46,17 +45,16 @@ impl Host {
     /// Notifies the extensions that watch it of the session start, and of the session if there is one. All
     /// later queries and events of process hooks belong to this session.
     pub fn session_start(&self, session: Option<&Session>) {
-        if let Some(session) = session {
-            self.inner.turns.set_session(session.id().to_string());
-        }
-        let topic = EventTopic { name: "session_start", tool: None };
-        let entries = self.inner.active_extensions();
-        self.event_broadcaster(entries).broadcast(topic, || {
-            let path = |session: &Session| Some(session.path()?.to_string_lossy().into_owned());
-            let known =
-                |session: &Session| LifecycleEvent::session_start_of(session.id().to_string(), path(session));
-            Some(session.map_or_else(LifecycleEvent::session_start, known))
-        });
+        let broadcaster = self.event_broadcaster(self.inner.active_extensions());
+        let Some(session) = session else {
+            return broadcaster.broadcast_lifecycle(&LifecycleEvent::session_start());
+        };
+        let (id, path) = (session.id().to_string(), session.path());
+        self.inner.turns.set_session(id.clone());
+        self.inner.shared.pump.set_session(&id);
+        let path = path.map(|path| path.to_string_lossy().into_owned());
+        broadcaster.broadcast(&session.event());
+        broadcaster.broadcast_lifecycle(&LifecycleEvent::session_start_of(id, path));
     }
 
     /// Waits until no extension is starting: each is ready or has failed.

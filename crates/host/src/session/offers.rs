@@ -8,8 +8,9 @@ use haft_core::sanitize::strip_hidden_chars;
 use haft_core::schema::SchemaValidator;
 use haft_protocol::RawJson;
 use haft_protocol::ext::{
-    InterceptKind, InterceptRole, Limits, RegisterCommand, RegisterTool, Subscribe, Subscription,
+    InterceptKind, InterceptRole, Limits, RegisterCommand, RegisterTool, Subscribe, Subscription, capability,
 };
+use haft_protocol::ids::ExtensionName;
 use haft_protocol::limits::MAX_NAME;
 use haft_protocol::names;
 use serde_json::Value;
@@ -36,10 +37,34 @@ pub(crate) struct ExtensionOffers {
     pub(crate) limits: Arc<Limits>,
 }
 
+/// The part of an event that subscriptions select by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct EventTopic<'a> {
+    pub(crate) form: EventFormat,
     pub(crate) name: &'a str,
     pub(crate) tool: Option<&'a str>,
+    /// The extension whose note or fault this is. It does not receive the event, because it might answer with
+    /// another one.
+    pub(crate) about: Option<&'a ExtensionName>,
+}
+
+/// The form of an event frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EventFormat {
+    /// The form of zot's protocol.
+    Lifecycle,
+    /// The form of `--json`, for extensions with the capability `events_2`.
+    Session,
+}
+
+impl<'a> EventTopic<'a> {
+    pub(crate) fn lifecycle(name: &'a str, tool: Option<&'a str>) -> Self {
+        Self { form: EventFormat::Lifecycle, name, tool, about: None }
+    }
+
+    pub(crate) fn session(name: &'a str, tool: Option<&'a str>) -> Self {
+        Self { form: EventFormat::Session, ..Self::lifecycle(name, tool) }
+    }
 }
 
 /// A tool that passed the checks.
@@ -106,10 +131,13 @@ impl ExtensionOffers {
         Ok(())
     }
 
-    /// Adds subscriptions. Returns messages about invalid entries, which count in their strictest
-    /// interpretation.
+    /// Adds subscriptions, or replaces the earlier ones. Returns messages about invalid entries, which count
+    /// in their strictest interpretation.
     pub(crate) fn subscribe(&mut self, subscribe: Subscribe) -> Vec<String> {
         let mut wrong = Vec::new();
+        if subscribe.replace && self.has_capability(capability::EVENTS_2) {
+            self.remove_subscriptions();
+        }
         for entry in subscribe.events {
             if entry.role.as_deref().is_some_and(|role| role != InterceptRole::Observe.name()) {
                 let event = excerpt(&entry.event);
@@ -123,6 +151,14 @@ impl ExtensionOffers {
             self.add_intercept(entry, &mut wrong);
         }
         wrong
+    }
+
+    fn remove_subscriptions(&mut self) {
+        self.events.clear();
+        self.watched_tools = ToolFilter::default();
+        self.intercepts.clear();
+        self.tool_calls = ToolCallRoles::default();
+        self.gates.clear();
     }
 
     fn add_watched_event(&mut self, entry: Subscription, wrong: &mut Vec<String>) {
@@ -341,7 +377,7 @@ mod tests {
         let mut offers = ExtensionOffers::default();
         let events = events.iter().map(|&name| name.into()).collect();
         let intercept = serde_json::from_str(intercept).unwrap();
-        let wrong = offers.subscribe(Subscribe { events, intercept });
+        let wrong = offers.subscribe(Subscribe { replace: false, events, intercept });
         (offers, wrong)
     }
 
@@ -350,6 +386,7 @@ mod tests {
         let (mut offers, wrong) = subscribe(&["turn_end"], r#"["tool_call"]"#);
         assert_eq!(wrong, Vec::<String>::new());
         let more = Subscribe {
+            replace: false,
             events: vec!["later_event".into()],
             intercept: vec!["turn_start".into(), "warp".into()],
         };
@@ -391,5 +428,17 @@ mod tests {
         let (offers, wrong) = subscribe(&[], r#"[{"event":"turn_start","tools":["bash"]}]"#);
         assert_eq!(wrong, [r#""turn_start": only `tool_call` can name tools; these are ignored"#]);
         assert!(offers.intercepts.contains(&InterceptKind::TurnStart));
+    }
+
+    #[test]
+    fn replacing_subscription_removes_the_earlier_ones_with_events_2() {
+        let replace = || Subscribe { replace: true, events: vec!["tool_end".into()], intercept: Vec::new() };
+        for (capabilities, left) in [(Vec::new(), (2, 1)), (vec![capability::EVENTS_2.to_owned()], (1, 0))] {
+            let (mut offers, _) = subscribe(&["turn_end"], r#"[{"event":"tool_call","role":"gate"}]"#);
+            offers.capabilities = capabilities;
+            assert_eq!(offers.subscribe(replace()), Vec::<String>::new());
+            assert_eq!((offers.events.len(), offers.intercepts.len()), left);
+            assert_eq!(offers.tool_calls.role_for("bash").is_some(), left.1 == 1);
+        }
     }
 }

@@ -267,6 +267,7 @@ impl HostContext {
             capability::TOOLS_2,
             capability::CANCEL,
             capability::PROGRESS,
+            capability::EVENTS_2,
         ];
         let services = self.provided.is_some().then_some(capability::HOST_SERVICES);
         always.into_iter().chain(services).map(str::to_owned).collect()

@@ -2,7 +2,7 @@
 
 use haft_protocol::RawJson;
 use haft_protocol::content::{ContentBlock, Image, ResolvedPath};
-use haft_protocol::event::{CompactReason, NoteLevel};
+use haft_protocol::event::{AgentEvent, CompactReason, NoteLevel};
 use haft_protocol::ext::*;
 use haft_protocol::ids::{ExtensionName, PanelId, RequestId, ToolCallId};
 use haft_protocol::message::StopCause;
@@ -21,6 +21,10 @@ fn resolved_path() -> ResolvedPath {
 
 fn panel() -> PanelId {
     PanelId::new("todos")
+}
+
+fn tool_end() -> AgentEvent {
+    AgentEvent::ToolEnd { id: ToolCallId::new("toolu_1"), name: "bash".into(), duration_ms: 12 }
 }
 
 pub(crate) fn host() -> Vec<HostFrame> {
@@ -51,6 +55,7 @@ pub(crate) fn host() -> Vec<HostFrame> {
         LifecycleEvent::compaction_end(None, Some("aborted".into())).into(),
         LifecycleEvent::turn_end(StopCause::End, None).into(),
         LifecycleEvent::turn_end(StopCause::Error, Some("refused".into())).into(),
+        SessionEvent::new(&tool_end(), "0199").unwrap().into(),
         EventGap { lost: 12 }.into(),
         InterceptToolCall {
             tool_id: ToolCallId::new("toolu_1"),
@@ -159,8 +164,11 @@ pub(crate) fn extension() -> Vec<ExtensionFrame> {
         RegisterCommand { name: "todo".into(), description: String::new(), completes: true }.into(),
         register_tool().into(),
         register_bash().into(),
-        Subscribe { events: vec!["turn_end".into()], intercept: vec!["tool_call".into()] }.into(),
+        Subscribe { replace: false, events: vec!["turn_end".into()], intercept: vec!["tool_call".into()] }
+            .into(),
+        Subscribe { replace: true, events: vec!["tool_end".into()], intercept: Vec::new() }.into(),
         Subscribe {
+            replace: false,
             events: vec![Subscription::new("tool_call").tools(["edit"])],
             intercept: vec![Subscription::new("tool_call").tools(["bash"]).role(InterceptRole::Gate)],
         }

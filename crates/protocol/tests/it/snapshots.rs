@@ -38,6 +38,7 @@ fn host_frames_serialize_as_documented_lines() {
     {"type":"event","event":"compaction_end","error":"aborted"}
     {"type":"event","event":"turn_end","stop":"end"}
     {"type":"event","event":"turn_end","stop":"error","error":"refused"}
+    {"type":"event","event":"tool_end","id":"toolu_1","name":"bash","duration_ms":12,"session":"0199"}
     {"type":"event_gap","lost":12}
     {"type":"event_intercept","id":"4","event":"tool_call","tool_id":"toolu_1","tool_name":"bash","tool_args":{"command":"ls"}}
     {"type":"event_intercept","id":"10","event":"tool_call","tool_id":"host-1","tool_name":"bash","tool_args":{"command":"ls"},"caller":"notes","resolved_paths":[{"argument":"path","path":"/srv/ada/x","exists":true,"link":true}]}
@@ -67,6 +68,7 @@ fn extension_frames_serialize_as_documented_lines() {
     {"type":"register_tool","name":"weather","description":"Current weather.","schema":{"type":"object"},"guidelines":["Ask `weather` first."]}
     {"type":"register_tool","name":"bash","label":"Shell","snippet":"Runs a command in a container.","exclusive":true,"timeout_ms":0,"replaces":true}
     {"type":"subscribe","events":["turn_end"],"intercept":["tool_call"]}
+    {"type":"subscribe","replace":true,"events":["tool_end"]}
     {"type":"subscribe","events":[{"event":"tool_call","tools":["edit"]}],"intercept":[{"event":"tool_call","tools":["bash"],"role":"gate"}]}
     {"type":"ready"}
     {"type":"tool_result","id":"3","content":[{"type":"text","text":"fog"},{"type":"image","mime_type":"image/png","data":"iVBORw0KGgo="}],"is_error":true}

@@ -3,8 +3,10 @@
 
 use std::sync::{Arc, Mutex};
 
+use haft_protocol::event::AgentEvent;
+use haft_protocol::ids::ToolCallId;
 use haft_sdk::testing::Harness;
-use haft_sdk::{Extension, LifecycleEvent, NoArgs, Response, ToolCallDecision, ToolResult};
+use haft_sdk::{Extension, LifecycleEvent, NoArgs, Response, Subscribe, ToolCallDecision, ToolResult};
 use serde_json::json;
 use tokio::sync::Notify;
 
@@ -103,4 +105,41 @@ async fn tools_and_commands_run_in_parallel() {
     let (one, two, three) =
         tokio::join!(harness.tool("t", json!({})), harness.tool("t", json!({})), harness.command("c", ""));
     assert_eq!((one, two, three), (ToolResult::text("met"), ToolResult::text("met"), Response::noop()));
+}
+
+#[tokio::test]
+async fn session_events_reach_the_handlers_of_both_forms() {
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let (old, new) = (Arc::clone(&log), Arc::clone(&log));
+    let extension = Extension::new("log", "1.0.0")
+        .on_event("turn_start", move |event, _| {
+            let old = Arc::clone(&old);
+            async move { old.lock().unwrap().push(format!("step {:?}", event.step)) }
+        })
+        .on_session_event("tool_end", move |event, _| {
+            let new = Arc::clone(&new);
+            async move { new.lock().unwrap().push(format!("{} in {}", event.event, event.session)) }
+        });
+    let harness = Harness::start(extension).await;
+    harness.session_event(&AgentEvent::TurnStart { step: 1 }).await;
+    let id = ToolCallId::new("t");
+    harness.session_event(&AgentEvent::ToolEnd { id, name: "bash".into(), duration_ms: 3 }).await;
+    assert_eq!(*log.lock().unwrap(), ["step Some(1)", "tool_end in session-1"]);
+    let transcript = harness.shutdown().await;
+    assert!(transcript.contains(r#""event_gap","events_2","host_services""#), "{transcript}");
+    assert!(
+        transcript.contains(r#"{"type":"subscribe","events":["tool_end","turn_start"]}"#),
+        "{transcript}"
+    );
+}
+
+#[tokio::test]
+async fn handler_can_replace_the_subscriptions() {
+    let extension = Extension::new("once", "1.0.0").on_session_event("turn_start", |_, host| async move {
+        host.subscribe(Subscribe { replace: true, ..Subscribe::default() });
+    });
+    let harness = Harness::start(extension).await;
+    harness.session_event(&AgentEvent::TurnStart { step: 1 }).await;
+    let transcript = harness.shutdown().await;
+    assert!(transcript.contains(r#"{"type":"subscribe","replace":true}"#), "{transcript}");
 }
