@@ -10,3 +10,4 @@ pub(crate) mod pins;
 mod policy;
 pub(crate) mod process_hook;
 pub(crate) mod tool;
+pub(crate) mod wait_points;

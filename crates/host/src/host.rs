@@ -32,6 +32,7 @@ use crate::agent::hooks::{DenyAllHook, ToolCallHook};
 use crate::agent::managed_extension::ManagedExtension;
 use crate::agent::process_hook::{self, HookEventBroadcaster, ProcessHookAdapter};
 use crate::agent::tool::ExtensionTool;
+use crate::agent::wait_points::SessionStartBarrier;
 use crate::session::ExtensionState;
 use crate::supervision::config::HostConfig;
 pub use active_extensions::CommandInfo;
@@ -261,6 +262,9 @@ impl HookSource for Host {
         if let Some(why) = set.blocked.clone() {
             hooks.before_tool_execute.push(Arc::new(DenyAllHook { why }));
         }
+        if !self.inner.shared.session_start.is_settled() {
+            hooks.before_agent_start.push(Arc::new(SessionStartBarrier(Arc::clone(&self.inner.shared))));
+        }
         for entry in &set.entries {
             let off = self.inner.gates.is_disabled(entry.name());
             if let Some(hook) = entry.spec.as_hook() {
@@ -272,6 +276,9 @@ impl HookSource for Host {
                     });
                 }
                 continue;
+            }
+            if !off && entry.waits_for_runs() {
+                hooks.wait_points.push(Arc::clone(entry) as _);
             }
             entry.with_view(|now| {
                 if !now.is_files_only() {

@@ -43,9 +43,11 @@ pub use handshake::{
 pub use host_call::{HostCall, HostCallCancel, HostCallKind, HostResult};
 pub use intercept::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CompactEntry, EventIntercept,
-    EventInterceptResponse, Intercept, InterceptAssistantMessage, InterceptBeforeAgentStart,
-    InterceptBeforeCompact, InterceptHook, InterceptKind, InterceptToolCall, InterceptTurnStart,
-    ToolCallDecision, TurnStartDecision,
+    EventInterceptResponse, Intercept, InterceptAgentEnd, InterceptAgentStart, InterceptAssistantMessage,
+    InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptHook, InterceptKind, InterceptMessageStart,
+    InterceptSessionShutdown, InterceptSessionStart, InterceptToolCall, InterceptToolEnd, InterceptTurnEnd,
+    InterceptTurnStart, MessageRole, SessionShutdownReason, SessionStartReason, ToolCallDecision,
+    TurnStartDecision,
 };
 pub use limits::Limits;
 pub use notes::{ClearNotes, Notify};

@@ -28,10 +28,10 @@ use haft_protocol::event::{AgentEvent, NoteLevel};
 use haft_protocol::ext::{
     AskCall, AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CallTool,
     CancelRequest, CommandAction, EventGap, HelloAck, HostFrame, HostQuery, InterceptAssistantMessage,
-    InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptToolCall, InterceptTurnStart, InvokeCommand,
-    LifecycleEvent, PROTOCOL_VERSION, Panel, PanelClose, PanelKey, PanelResize, QueryCompletions,
-    QueryResponse, RegisterCommand, RegisterRejected, RegisterTool, SessionEvent, Shutdown, ToolCallDecision,
-    TurnStartDecision, UiAnswer,
+    InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptHook, InterceptToolCall, InterceptTurnStart,
+    InvokeCommand, LifecycleEvent, PROTOCOL_VERSION, Panel, PanelClose, PanelKey, PanelResize,
+    QueryCompletions, QueryResponse, RegisterCommand, RegisterRejected, RegisterTool, SessionEvent, Shutdown,
+    ToolCallDecision, TurnStartDecision, UiAnswer,
 };
 use haft_protocol::ids::{ExtensionName, PanelId, RequestId, ToolCallId};
 use serde_json::Value;
@@ -259,6 +259,11 @@ impl Harness {
     /// Sends a conversation to the handler of `before_compact`.
     pub async fn before_compact(&self, question: InterceptBeforeCompact) -> BeforeCompactDecision {
         self.query(question).await
+    }
+
+    /// Sends an event that the host waits for, and returns when its handler is done.
+    pub async fn wait_event(&self, event: impl InterceptHook<Decision = ()>) {
+        self.query(event).await;
     }
 
     /// Returns the registered commands, in order.

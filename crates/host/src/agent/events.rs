@@ -5,12 +5,12 @@ use std::sync::Arc;
 use haft_core::hooks::Observer;
 use haft_protocol::codec;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::ext::{HostFrame, LifecycleEvent, SessionEvent};
+use haft_protocol::ext::{HostFrame, InterceptSessionStart, LifecycleEvent, SessionEvent};
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::message::AssistantBlock;
 
 use crate::agent::managed_extension::ManagedExtension;
-use crate::extension::send_queue::event::{EventBatch, OutgoingEvent};
+use crate::extension::send_queue::event::{EventBatch, OutgoingEvent, SESSION_START};
 use crate::extension::send_queue::pump::{EventPump, EventRecipients};
 use crate::session::offers::EventTopic;
 
@@ -38,6 +38,21 @@ impl EventBroadcaster {
             &[
                 OutgoingEvent { topic: lifecycle, encode: &encode_lifecycle },
                 OutgoingEvent { topic: session, encode: &encode_session },
+            ],
+        );
+    }
+
+    /// Sends the start of a session.
+    pub(crate) fn broadcast_session_start(&self, start: &InterceptSessionStart) {
+        let InterceptSessionStart { session_id, session_path, .. } = start.clone();
+        let event = LifecycleEvent::session_start_of(session_id, session_path);
+        let (encode_old, encode_new) =
+            (|| encode_lifecycle(&event), || SessionEvent::encode_session_start(start).ok());
+        self.pump.publish_event(
+            &self.recipients,
+            &[
+                OutgoingEvent { topic: EventTopic::lifecycle(SESSION_START, None), encode: &encode_old },
+                OutgoingEvent { topic: EventTopic::session(SESSION_START, None), encode: &encode_new },
             ],
         );
     }

@@ -169,6 +169,11 @@ impl ManagedExtension {
         cancel.run_until_cancelled(known).await.unwrap_or(Err(CallError::Cancelled))
     }
 
+    /// True if the extension can be asked about this hook without a wait for its process.
+    pub(crate) fn is_ready_for(&self, hook: InterceptKind) -> bool {
+        self.with_view(|now| now.ready_handle(hook).is_some())
+    }
+
     pub(crate) fn tool_role(&self, tool: &str) -> Option<InterceptorRole> {
         self.with_view(|now| now.tool_role(tool))
     }
@@ -205,8 +210,7 @@ impl ManagedExtension {
 
     /// Returns the deadline of a decision: from the grant, or the default.
     fn timeout_for(&self, hook: InterceptKind) -> Duration {
-        let granted = self.spec.permissions.as_ref().and_then(|granted| granted.timeout_for(hook));
-        granted.unwrap_or_else(|| self.timeouts.intercept_of(hook))
+        self.timeouts.intercept_within(&self.spec, hook)
     }
 
     /// Waits for an extension that cannot be queried immediately.

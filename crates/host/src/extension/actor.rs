@@ -5,6 +5,7 @@ mod calls;
 mod child;
 mod sources;
 
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Weak};
 use std::time::Instant as StdInstant;
 
@@ -106,7 +107,8 @@ pub(crate) fn start(start: ActorConfig, connection: Connection) -> ExtensionHand
     });
     tokio::spawn(actor.run());
     let (reporter, open) = (start.reporter, TaskTracker::new());
-    let inner = HandleInner { reporter, ids, mailbox: commands, queue, open, snapshots };
+    let session = AtomicU64::new(0);
+    let inner = HandleInner { reporter, ids, mailbox: commands, queue, open, snapshots, session };
     ExtensionHandle { inner: Arc::new(inner) }
 }
 

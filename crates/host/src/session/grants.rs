@@ -67,6 +67,8 @@ fn split_intercept(
                 Some(rejected) => rest.push(rejected),
             };
         }
+        Some(InterceptRole::Wait) => &[InterceptPermissionRole::Wait],
+        None if hook.is_wait() => &[InterceptPermissionRole::Wait],
         Some(InterceptRole::Gate) => &[InterceptPermissionRole::Gate],
         Some(InterceptRole::Rewrite) => {
             &[InterceptPermissionRole::Rewrite, InterceptPermissionRole::Redactor]

@@ -172,7 +172,9 @@ impl ExtensionOffers {
     }
 
     fn add_intercept(&mut self, entry: Subscription, wrong: &mut Vec<String>) {
-        let Some(kind) = InterceptKind::from_name(&entry.event) else {
+        let known = InterceptKind::from_name(&entry.event)
+            .filter(|kind| !kind.is_wait() || self.has_capability(capability::EVENTS_2));
+        let Some(kind) = known else {
             let name = excerpt(&entry.event);
             return wrong.push(format!("cannot intercept {name:?}: this version has no such hook, and the subscription has no effect; the hooks are {}", hook_names()));
         };
@@ -186,12 +188,21 @@ impl ExtensionOffers {
         if role == Some(InterceptRole::Observe) {
             return self.add_watched_event(entry, wrong);
         }
+        if kind.is_wait() != (role == Some(InterceptRole::Wait)) {
+            let (hook, counts) = match kind.is_wait() {
+                true => {
+                    (kind.name(), "has only the role `wait`; the subscription counts as one with this role")
+                }
+                false => (kind.name(), "has no role `wait`; the subscription counts as one without a role"),
+            };
+            wrong.push(format!("intercept {hook}: this hook {counts}"));
+        }
         let tools = tools_of(&entry, wrong);
         self.intercepts.insert(kind);
         match (kind, role) {
             (InterceptKind::ToolCall, role) => self.tool_calls.add(role, tools),
             (kind, Some(InterceptRole::Gate)) => _ = self.gates.insert(kind),
-            (_, None | Some(InterceptRole::Rewrite | InterceptRole::Observe)) => {}
+            (_, None | Some(InterceptRole::Rewrite | InterceptRole::Observe | InterceptRole::Wait)) => {}
         }
     }
 
@@ -288,7 +299,8 @@ fn object_schema(schema: &RawJson) -> Result<(), String> {
 }
 
 fn hook_names() -> String {
-    InterceptKind::ALL.iter().map(|hook| hook.name()).collect::<Vec<_>>().join(", ")
+    let hooks = InterceptKind::ALL.iter().filter(|hook| !hook.is_wait());
+    hooks.map(|hook| hook.name()).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the beginning of a name with unknown content, for messages.
@@ -440,5 +452,28 @@ mod tests {
             assert_eq!((offers.events.len(), offers.intercepts.len()), left);
             assert_eq!(offers.tool_calls.role_for("bash").is_some(), left.1 == 1);
         }
+    }
+
+    #[test]
+    fn wait_is_the_only_role_of_its_events() {
+        let wait = |capability: Option<&str>, intercept: &str| {
+            let capabilities = capability.map(str::to_owned).into_iter().collect();
+            let mut offers = ExtensionOffers { capabilities, ..ExtensionOffers::default() };
+            let intercept = serde_json::from_str(intercept).unwrap();
+            let wrong = offers.subscribe(Subscribe { intercept, ..Subscribe::default() });
+            (offers, wrong)
+        };
+        let agent_end = r#"[{"event":"agent_end","role":"wait"}]"#;
+        let (offers, wrong) = wait(Some(capability::EVENTS_2), agent_end);
+        assert_eq!((offers.intercepts, wrong), (BTreeSet::from([InterceptKind::AgentEnd]), Vec::new()));
+        let (offers, wrong) = wait(None, agent_end);
+        assert!(offers.intercepts.is_empty());
+        assert!(wrong[0].starts_with(r#"cannot intercept "agent_end""#), "{wrong:?}");
+        let (offers, wrong) = wait(Some(capability::EVENTS_2), r#"["turn_end"]"#);
+        assert!(offers.intercepts.contains(&InterceptKind::TurnEnd));
+        assert!(wrong[0].contains("has only the role `wait`"), "{wrong:?}");
+        let (offers, wrong) = wait(Some(capability::EVENTS_2), r#"[{"event":"tool_call","role":"wait"}]"#);
+        assert_eq!(offers.tool_calls.role_for("bash"), Some(InterceptorRole::Plain));
+        assert!(wrong[0].contains("has no role `wait`"), "{wrong:?}");
     }
 }

@@ -10,9 +10,11 @@ use serde::de::{DeserializeOwned, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde::ser::{self, SerializeMap as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use super::event::LifecycleEvent;
 use super::frames::HostFrame;
+use super::intercept::InterceptSessionStart;
 use crate::compact;
 use crate::content::ToolCall;
 use crate::event::{AgentEvent, AgentEventKind};
@@ -75,6 +77,21 @@ impl SessionEvent {
         let fields = json.strip_prefix(JSON_HEAD).and_then(|rest| rest.strip_suffix('}'));
         let fields = fields
             .ok_or_else(|| <serde_json::Error as ser::Error>::custom("an event begins with its type"))?;
+        Self::line(fields, session)
+    }
+
+    /// Writes the event `session_start` as a line, newline included.
+    ///
+    /// # Errors
+    /// If the event has no JSON form.
+    pub fn encode_session_start(start: &InterceptSessionStart) -> Result<String, serde_json::Error> {
+        let json = serde_json::to_string(start)?;
+        let fields = json.trim_start_matches('{').trim_end_matches('}');
+        Self::line(&format!(r#""session_start",{fields}"#), &start.session_id)
+    }
+
+    /// Writes a line from the name and the fields, without braces.
+    fn line(fields: &str, session: &str) -> Result<String, serde_json::Error> {
         let session = serde_json::to_string(session)?;
         let line = format!(r#"{JSON_HEAD}"event","event":{fields},"session":{session}}}"#);
         Ok(compact::escape_line_ends(line) + "\n")
@@ -146,7 +163,11 @@ impl SessionEvent {
                 let CompactionEnd { summary, error } = self.read().ok()?;
                 Some(LifecycleEvent::compaction_end(summary, error))
             }
-            "session_start" | "turn_start" | "compaction_start" => self.read().ok(),
+            "session_start" => {
+                let InterceptSessionStart { session_id, session_path, .. } = self.read().ok()?;
+                Some(LifecycleEvent::session_start_of(session_id, session_path))
+            }
+            "turn_start" | "compaction_start" => self.read().ok(),
             _ => None,
         }
     }
@@ -255,39 +276,28 @@ impl From<SessionEvent> for HostFrame {
     }
 }
 
-impl schemars::JsonSchema for SessionEvent {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "SessionEvent".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "description": "An event of a session, with the same name and fields as in `--json`.",
-            "type": "object",
-            "properties": {
-                "event": { "type": "string", "description": "The name, as the `type` in `--json`." },
-                "session": {
-                    "type": "string",
-                    "description": "The id of the session. Always present in this form, and never in the other one.",
-                },
-            },
-            "required": ["event"],
-        })
-    }
-}
-
 impl schemars::JsonSchema for EventFrame {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "EventFrame".into()
     }
 
-    fn inline_schema() -> bool {
-        true
-    }
-
+    /// Returns the schema of the form without `events_2`, with `session`. The fields of the other
+    /// form are those of `--json`.
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let forms = [generator.subschema_for::<LifecycleEvent>(), generator.subschema_for::<SessionEvent>()];
-        schemars::json_schema!({ "anyOf": forms })
+        let mut schema = LifecycleEvent::json_schema(generator);
+        if let Some(fields) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+            let reason = json!({
+                "type": ["string", "null"],
+                "description": "`compaction_start`: the reason: `manual`, `threshold` or `overflow`.",
+            });
+            let session = json!({
+                "type": "string",
+                "description": "The id of the session. Present in the form with `events_2`, whose other fields are those of `--json`.",
+            });
+            fields.insert("reason".to_owned(), reason);
+            fields.insert("session".to_owned(), session);
+        }
+        schema
     }
 }
 
@@ -295,6 +305,7 @@ impl schemars::JsonSchema for EventFrame {
 mod tests {
     use super::*;
     use crate::codec::{self, DecodedFrame};
+    use crate::ext::SessionStartReason;
     use crate::ids::ToolCallId;
 
     fn decode(line: &str) -> HostFrame {
@@ -379,5 +390,23 @@ mod tests {
             Some(LifecycleEvent::compaction_start(reason)),
         );
         check_conversion(&AgentEvent::ToolUseEnd { id }, None);
+    }
+
+    #[test]
+    fn session_start_has_its_reason() {
+        let start = InterceptSessionStart {
+            session_id: "1f".into(),
+            session_path: Some("/s/1f.jsonl".into()),
+            reason: SessionStartReason::Fork,
+            previous_path: None,
+        };
+        let line = SessionEvent::encode_session_start(&start).unwrap();
+        assert_eq!(
+            line.trim_end(),
+            r#"{"type":"event","event":"session_start","session_id":"1f","session_path":"/s/1f.jsonl","reason":"fork","session":"1f"}"#
+        );
+        let HostFrame::Event(EventFrame::Session(read)) = decode(&line) else { panic!("another frame") };
+        let expect = LifecycleEvent::session_start_of("1f".into(), Some("/s/1f.jsonl".into()));
+        assert_eq!(read.to_lifecycle(), Some(expect));
     }
 }

@@ -54,15 +54,17 @@ mod session_events {
 
     #[tokio::test]
     async fn event_is_read_as_a_type() {
-        let extension =
-            Extension::new("times", "1.0.0").on_session_event("tool_end", |event, host| async move {
+        let extension = Extension::new("times", "1.0.0")
+            .on_session_event("tool_end", |event, host| async move {
                 let ToolEnd { name, duration_ms } = event.read()?;
                 host.log(format_args!("{name} took {duration_ms} ms"));
                 Ok::<_, serde_json::Error>(())
-            });
+            })
+            .wait_agent_end(|run, host| async move { host.log(format_args!("finished: {:?}", run.error)) });
         let harness = haft_sdk::testing::Harness::start(extension).await;
         let id = ToolCallId::new("t");
         harness.session_event(&AgentEvent::ToolEnd { id, name: "bash".into(), duration_ms: 3 }).await;
+        harness.wait_event(haft_sdk::InterceptAgentEnd { error: None }).await;
         assert_eq!(harness.notes(), [], "a failed handler sends a note");
         harness.shutdown().await;
     }

@@ -6,7 +6,10 @@ use std::sync::{Arc, Mutex};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ToolCallId;
 use haft_sdk::testing::Harness;
-use haft_sdk::{Extension, LifecycleEvent, NoArgs, Response, Subscribe, ToolCallDecision, ToolResult};
+use haft_sdk::{
+    Extension, InterceptAgentEnd, InterceptSessionStart, LifecycleEvent, NoArgs, Response,
+    SessionStartReason, Subscribe, ToolCallDecision, ToolResult,
+};
 use serde_json::json;
 use tokio::sync::Notify;
 
@@ -142,4 +145,32 @@ async fn handler_can_replace_the_subscriptions() {
     harness.session_event(&AgentEvent::TurnStart { step: 1 }).await;
     let transcript = harness.shutdown().await;
     assert!(transcript.contains(r#"{"type":"subscribe","replace":true}"#), "{transcript}");
+}
+
+#[tokio::test]
+async fn host_waits_for_the_handler_of_an_event() {
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let (start, end) = (Arc::clone(&log), Arc::clone(&log));
+    let extension = Extension::new("log", "1.0.0")
+        .wait_session_start(move |session, _| {
+            let start = Arc::clone(&start);
+            async move { start.lock().unwrap().push(session.reason.name().to_owned()) }
+        })
+        .wait_agent_end(move |run, _| {
+            let end = Arc::clone(&end);
+            async move {
+                tokio::task::yield_now().await;
+                end.lock().unwrap().push(run.error.unwrap_or_default());
+            }
+        });
+    let harness = Harness::start(extension).await;
+    let (session_id, session_path, previous_path) = ("1f".to_owned(), None, None);
+    let reason = SessionStartReason::Fork;
+    harness.wait_event(InterceptSessionStart { session_id, session_path, reason, previous_path }).await;
+    harness.wait_event(InterceptAgentEnd { error: Some("refused".into()) }).await;
+    assert_eq!(*log.lock().unwrap(), ["fork", "refused"]);
+    let transcript = harness.shutdown().await;
+    let subscribe = r#"{"type":"subscribe","intercept":[{"event":"session_start","role":"wait"},{"event":"agent_end","role":"wait"}]}"#;
+    assert!(transcript.contains(subscribe), "{transcript}");
+    assert!(transcript.contains(r#"{"type":"event_intercept_response","id":"2"}"#), "{transcript}");
 }

@@ -106,7 +106,8 @@ fn read_intercept(entry: &ObjectFields<'_>) -> Result<InterceptPermission, Manif
     let event = read_keyword(entry, "event", InterceptKind::ALL, InterceptKind::name)?;
     let event = event.ok_or_else(|| entry.error("event", "is required"))?;
     let role = read_keyword(entry, "role", InterceptPermissionRole::ALL, InterceptPermissionRole::name)?;
-    let role = role.ok_or_else(|| entry.error("role", "is required: `gate`, `rewrite` or `redactor`"))?;
+    let role =
+        role.ok_or_else(|| entry.error("role", "is required: `gate`, `rewrite`, `redactor` or `wait`"))?;
     if !role.applies_to(event) {
         return Err(entry.error("role", &format!("cannot be `{role}` for `{}`", event.name())));
     }
