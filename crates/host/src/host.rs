@@ -192,6 +192,18 @@ impl Host {
         }
     }
 
+    /// Adds the hooks of the role `wait`. A prompt first waits for the handlers of the session start.
+    fn add_wait_hooks(&self, hooks: &mut HookSet, entries: &[Arc<ManagedExtension>]) {
+        if !self.inner.shared.session_start.is_settled() {
+            hooks.before_agent_start.push(Arc::new(SessionStartBarrier(Arc::clone(&self.inner.shared))));
+        }
+        for entry in entries {
+            if !self.inner.gates.is_disabled(entry.name()) && entry.waits_for_runs() {
+                hooks.wait_points.push(Arc::clone(entry) as _);
+            }
+        }
+    }
+
     fn event_broadcaster(&self, entries: Vec<Arc<ManagedExtension>>) -> EventBroadcaster {
         EventBroadcaster::new(entries, Arc::clone(&self.inner.shared.pump))
     }
@@ -262,9 +274,7 @@ impl HookSource for Host {
         if let Some(why) = set.blocked.clone() {
             hooks.before_tool_execute.push(Arc::new(DenyAllHook { why }));
         }
-        if !self.inner.shared.session_start.is_settled() {
-            hooks.before_agent_start.push(Arc::new(SessionStartBarrier(Arc::clone(&self.inner.shared))));
-        }
+        self.add_wait_hooks(&mut hooks, &set.entries);
         for entry in &set.entries {
             let off = self.inner.gates.is_disabled(entry.name());
             if let Some(hook) = entry.spec.as_hook() {
@@ -276,9 +286,6 @@ impl HookSource for Host {
                     });
                 }
                 continue;
-            }
-            if !off && entry.waits_for_runs() {
-                hooks.wait_points.push(Arc::clone(entry) as _);
             }
             entry.with_view(|now| {
                 if !now.is_files_only() {
