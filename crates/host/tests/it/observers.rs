@@ -418,9 +418,8 @@ async fn extension_receives_notes_of_others_but_not_its_own() {
     let speaker = ExtensionName::new("speaker");
     let notes = || {
         let all = events.all();
-        let texts = all.into_iter().filter_map(|event| match event {
-            AgentEvent::ExtNotify { message, .. } => Some(message),
-            _ => None,
+        let texts = all.into_iter().filter_map(|event| {
+            if let AgentEvent::ExtNotify { message, .. } = event { Some(message) } else { None }
         });
         texts.collect::<Vec<_>>()
     };

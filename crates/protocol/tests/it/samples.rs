@@ -27,9 +27,29 @@ fn tool_end() -> AgentEvent {
     AgentEvent::ToolEnd { id: ToolCallId::new("toolu_1"), name: "bash".into(), duration_ms: 12 }
 }
 
+/// The questions of the role `wait`.
+fn waits() -> Vec<HostFrame> {
+    vec![
+        InterceptSessionStart {
+            session_id: "0199".into(),
+            session_path: Some("/s/0199.jsonl".into()),
+            reason: SessionStartReason::Resume,
+            previous_path: Some("/s/0198.jsonl".into()),
+        }
+        .into_frame(id("11")),
+        InterceptSessionShutdown { reason: SessionShutdownReason::Quit }.into_frame(id("12")),
+        InterceptAgentStart {}.into_frame(id("13")),
+        InterceptAgentEnd { error: Some("refused".into()) }.into_frame(id("14")),
+        InterceptTurnEnd { stop: StopCause::End, error: None }.into_frame(id("15")),
+        InterceptMessageStart { role: MessageRole::Assistant }.into_frame(id("16")),
+        InterceptToolEnd { tool_id: ToolCallId::new("toolu_1"), tool_name: "bash".into(), duration_ms: 12 }
+            .into_frame(id("17")),
+    ]
+}
+
 pub(crate) fn host() -> Vec<HostFrame> {
     let bash = || json(r#"{ "command": "ls" }"#);
-    vec![
+    let mut frames = vec![
         hello_ack().into(),
         RegisterRejected {
             what: "tool".into(),
@@ -78,20 +98,15 @@ pub(crate) fn host() -> Vec<HostFrame> {
         InterceptBeforeAgentStart { prompt: "rain?".into(), system_prompt: "You are haft.".into() }
             .into_frame(id("7")),
         before_compact().into_frame(id("9")),
-        InterceptSessionStart {
-            session_id: "0199".into(),
-            session_path: Some("/s/0199.jsonl".into()),
-            reason: SessionStartReason::Resume,
-            previous_path: Some("/s/0198.jsonl".into()),
-        }
-        .into_frame(id("11")),
-        InterceptSessionShutdown { reason: SessionShutdownReason::Quit }.into_frame(id("12")),
-        InterceptAgentStart {}.into_frame(id("13")),
-        InterceptAgentEnd { error: Some("refused".into()) }.into_frame(id("14")),
-        InterceptTurnEnd { stop: StopCause::End, error: None }.into_frame(id("15")),
-        InterceptMessageStart { role: MessageRole::Assistant }.into_frame(id("16")),
-        InterceptToolEnd { tool_id: ToolCallId::new("toolu_1"), tool_name: "bash".into(), duration_ms: 12 }
-            .into_frame(id("17")),
+    ];
+    frames.extend(waits());
+    frames.extend(notifications());
+    frames
+}
+
+/// The frames that ask nothing.
+fn notifications() -> Vec<HostFrame> {
+    vec![
         CancelRequest { id: id("3") }.into(),
         host_result().into(),
         ask_result().into(),
