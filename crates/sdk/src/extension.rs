@@ -495,7 +495,7 @@ impl Extension {
             self.plain_subscriptions()
         };
         if has(capability::EVENTS_2) {
-            intercept.extend(self.waits.subscriptions());
+            intercept.extend(self.waits.wait_subscriptions());
         }
         let empty = events.is_empty() && intercept.is_empty();
         let subscribe = (!empty).then_some(Subscribe { replace: false, events, intercept });
@@ -506,7 +506,7 @@ impl Extension {
     /// `hello_ack`.
     pub(crate) fn needs_roles(&self) -> bool {
         let plain = |entry: &Subscription| *entry == Subscription::new(entry.event.as_str());
-        self.waits.kinds().next().is_some()
+        self.waits.subscribed_kinds().next().is_some()
             || !self.event_subscriptions().iter().chain(&self.intercept_subscriptions()).all(plain)
     }
 
@@ -522,7 +522,10 @@ impl Extension {
             (self.before_compact.is_some(), capability::BEFORE_COMPACT),
             (true, capability::PING),
             (!self.events.is_empty(), capability::EVENT_GAP),
-            (self.reads_session_events() || self.waits.kinds().next().is_some(), capability::EVENTS_2),
+            (
+                self.reads_session_events() || self.waits.subscribed_kinds().next().is_some(),
+                capability::EVENTS_2,
+            ),
             (true, capability::HOST_SERVICES),
             (self.rejected.is_some(), capability::REGISTER_REJECTED),
             (!self.tools.is_empty(), capability::TOOLS_2),

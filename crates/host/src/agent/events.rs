@@ -29,8 +29,8 @@ impl EventBroadcaster {
     pub(crate) fn broadcast(&self, event: &AgentEvent) {
         let name = event.kind().name();
         let tool = tool_name(event);
-        let lifecycle = EventTopic::lifecycle(name, tool);
-        let session = EventTopic { about: extension_of(event), ..EventTopic::session(name, tool) };
+        let lifecycle = EventTopic::for_lifecycle(name, tool);
+        let session = EventTopic { about: extension_of(event), ..EventTopic::for_session(name, tool) };
         let encode_lifecycle = || encode_lifecycle(&to_lifecycle_event(event)?);
         let encode_session = || SessionEvent::encode(event, &self.pump.session()).ok();
         self.pump.publish_event(
@@ -51,15 +51,15 @@ impl EventBroadcaster {
         self.pump.publish_event(
             &self.recipients,
             &[
-                OutgoingEvent { topic: EventTopic::lifecycle(SESSION_START, None), encode: &encode_old },
-                OutgoingEvent { topic: EventTopic::session(SESSION_START, None), encode: &encode_new },
+                OutgoingEvent { topic: EventTopic::for_lifecycle(SESSION_START, None), encode: &encode_old },
+                OutgoingEvent { topic: EventTopic::for_session(SESSION_START, None), encode: &encode_new },
             ],
         );
     }
 
     /// Sends an event that only the lifecycle form has.
     pub(crate) fn broadcast_lifecycle(&self, event: &LifecycleEvent) {
-        let topic = EventTopic::lifecycle(&event.event, None);
+        let topic = EventTopic::for_lifecycle(&event.event, None);
         let encode = || encode_lifecycle(event);
         self.pump.publish_event(&self.recipients, &[OutgoingEvent { topic, encode: &encode }]);
     }
@@ -82,7 +82,7 @@ impl Observer for EventBroadcaster {
 
 /// True if an extension watches the event, or watched it before.
 pub(crate) fn is_watched(pump: &EventPump, event: &AgentEvent) -> bool {
-    pump.is_watched(EventTopic::session(event.kind().name(), None))
+    pump.is_watched(EventTopic::for_session(event.kind().name(), None))
 }
 
 fn encode_lifecycle(event: &LifecycleEvent) -> Option<String> {

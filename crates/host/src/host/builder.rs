@@ -175,7 +175,7 @@ struct EventRelay {
 impl EventRelay {
     fn send(&self, event: AgentEvent) {
         if let Some(host) = self.host.get().and_then(Weak::upgrade) {
-            host.broadcast(&event);
+            host.broadcast_event(&event);
         }
         (self.sink)(event);
     }

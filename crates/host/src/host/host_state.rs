@@ -58,7 +58,7 @@ impl HostState {
     }
 
     /// Sends an event to the extensions that watch it. Never waits.
-    pub(super) fn broadcast(&self, event: &AgentEvent) {
+    pub(super) fn broadcast_event(&self, event: &AgentEvent) {
         let pump = &self.shared.pump;
         if is_watched(pump, event) {
             EventBroadcaster::new(self.active_extensions(), Arc::clone(pump)).broadcast(event);

@@ -80,7 +80,10 @@ impl Host {
         shared.session_start.begin(start);
         for entry in entries.iter().filter(|entry| entry.is_ready_for(InterceptKind::SessionStart)) {
             let within = shared.timeouts.intercept_within(&entry.spec, InterceptKind::SessionStart);
-            entry.handle().iter().for_each(|process| shared.session_start.ask(process, within, false));
+            entry
+                .handle()
+                .iter()
+                .for_each(|process| shared.session_start.ask_process(process, within, false));
         }
     }
 

@@ -58,12 +58,12 @@ pub(crate) enum EventFormat {
 }
 
 impl<'a> EventTopic<'a> {
-    pub(crate) fn lifecycle(name: &'a str, tool: Option<&'a str>) -> Self {
+    pub(crate) fn for_lifecycle(name: &'a str, tool: Option<&'a str>) -> Self {
         Self { form: EventFormat::Lifecycle, name, tool, about: None }
     }
 
-    pub(crate) fn session(name: &'a str, tool: Option<&'a str>) -> Self {
-        Self { form: EventFormat::Session, ..Self::lifecycle(name, tool) }
+    pub(crate) fn for_session(name: &'a str, tool: Option<&'a str>) -> Self {
+        Self { form: EventFormat::Session, ..Self::for_lifecycle(name, tool) }
     }
 }
 

@@ -227,7 +227,7 @@ impl ProcessSupervisor {
             backlog.hand_over(instance);
         }
         let within = self.shared.timeouts.intercept_within(&self.spec, InterceptKind::SessionStart);
-        self.shared.session_start.ask(instance, within, true);
+        self.shared.session_start.ask_process(instance, within, true);
         self.shared.notify_change();
     }
 

@@ -30,7 +30,7 @@ impl SessionStartNotice {
 
     /// Asks a process, unless it was asked or does not wait for session starts. Never waits. A failure is
     /// reported and has no other effect.
-    pub(crate) fn ask(&self, process: &ExtensionHandle, within: Duration, is_late: bool) {
+    pub(crate) fn ask_process(&self, process: &ExtensionHandle, within: Duration, is_late: bool) {
         let Some(mut question) = self.lock().clone() else { return };
         let is_subscribed = process.snapshot().offers.intercepts.contains(&InterceptKind::SessionStart);
         if !is_subscribed || !process.claim_session_start(self.number.load(Ordering::Relaxed)) {

@@ -6,9 +6,9 @@ use crate::codec::{CheckedJson, FrameSet};
 use crate::ext::{
     CancelRequest, ClearNotes, CommandCompletions, CommandCompletionsResponse, CommandInvoked,
     CommandResponse, EventFrame, EventGap, EventIntercept, EventInterceptResponse, Hello, HelloAck, HostCall,
-    HostCallCancel, HostResult, Notify, PanelClose, PanelKey, PanelRender, PanelResize, Ping, Pong, Ready,
-    RegisterCommand, RegisterRejected, RegisterTool, SetStatus, Shutdown, ShutdownAck, Subscribe,
-    ToolCallFrame, ToolCallProgress, ToolResultFrame,
+    HostCallCancel, HostResult, LifecycleEvent, Notify, PanelClose, PanelKey, PanelRender, PanelResize, Ping,
+    Pong, Ready, RegisterCommand, RegisterRejected, RegisterTool, SessionEvent, SetStatus, Shutdown,
+    ShutdownAck, Subscribe, ToolCallFrame, ToolCallProgress, ToolResultFrame,
 };
 use crate::read;
 
@@ -125,5 +125,17 @@ frames! {
         Ping(Ping) = "ping",
         /// Shuts the extension down.
         Shutdown(Shutdown) = "shutdown",
+    }
+}
+
+impl From<LifecycleEvent> for HostFrame {
+    fn from(event: LifecycleEvent) -> Self {
+        Self::Event(event.into())
+    }
+}
+
+impl From<SessionEvent> for HostFrame {
+    fn from(event: SessionEvent) -> Self {
+        Self::Event(event.into())
     }
 }

@@ -13,7 +13,6 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::event::LifecycleEvent;
-use super::frames::HostFrame;
 use super::intercept::InterceptSessionStart;
 use crate::compact;
 use crate::content::ToolCall;
@@ -122,24 +121,24 @@ impl SessionEvent {
     /// Converts the event to the form without `events_2`; `None` if that form does not have it.
     pub fn to_lifecycle(&self) -> Option<LifecycleEvent> {
         #[derive(Deserialize)]
-        struct TurnEnd {
+        struct TurnEndFields {
             stop: StopCause,
             #[serde(default)]
             error: Option<String>,
         }
         #[derive(Deserialize)]
-        struct AssistantMessage {
-            content: Vec<ShownBlock>,
+        struct ShownMessageFields {
+            content: Vec<MessageBlock>,
         }
         #[derive(Deserialize)]
-        struct ShownBlock {
+        struct MessageBlock {
             #[serde(rename = "type")]
             kind: String,
             #[serde(default)]
             text: String,
         }
         #[derive(Deserialize)]
-        struct CompactionEnd {
+        struct CompactionFields {
             #[serde(default)]
             summary: Option<String>,
             #[serde(default)]
@@ -147,7 +146,7 @@ impl SessionEvent {
         }
         match self.event.as_str() {
             "assistant_message" => {
-                let AssistantMessage { content } = self.read().ok()?;
+                let ShownMessageFields { content } = self.read().ok()?;
                 let texts = content.into_iter().filter(|block| block.kind == "text").map(|block| block.text);
                 Some(LifecycleEvent::assistant_message(texts.collect()))
             }
@@ -156,11 +155,11 @@ impl SessionEvent {
                 Some(LifecycleEvent::tool_call(id, name, args))
             }
             "turn_end" => {
-                let TurnEnd { stop, error } = self.read().ok()?;
+                let TurnEndFields { stop, error } = self.read().ok()?;
                 Some(LifecycleEvent::turn_end(stop, error))
             }
             "compaction_end" => {
-                let CompactionEnd { summary, error } = self.read().ok()?;
+                let CompactionFields { summary, error } = self.read().ok()?;
                 Some(LifecycleEvent::compaction_end(summary, error))
             }
             "session_start" => {
@@ -174,9 +173,9 @@ impl SessionEvent {
 }
 
 /// The fields of an object in their order.
-struct ObjectFields<'a>(Vec<(String, &'a RawValue)>);
+struct FrameFields<'a>(Vec<(String, &'a RawValue)>);
 
-impl<'de: 'a, 'a> Deserialize<'de> for ObjectFields<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for FrameFields<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct FieldsVisitor;
         impl<'de> Visitor<'de> for FieldsVisitor {
@@ -194,13 +193,13 @@ impl<'de: 'a, 'a> Deserialize<'de> for ObjectFields<'a> {
                 Ok(fields)
             }
         }
-        deserializer.deserialize_map(FieldsVisitor).map(ObjectFields)
+        deserializer.deserialize_map(FieldsVisitor).map(FrameFields)
     }
 }
 
 impl Serialize for SessionEvent {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let ObjectFields(fields) =
+        let FrameFields(fields) =
             serde_json::from_str(self.frame.as_str()).map_err(<S::Error as ser::Error>::custom)?;
         let mut map = serializer.serialize_map(None)?;
         // The frame's registry writes the type.
@@ -264,18 +263,6 @@ impl From<SessionEvent> for EventFrame {
     }
 }
 
-impl From<LifecycleEvent> for HostFrame {
-    fn from(event: LifecycleEvent) -> Self {
-        Self::Event(event.into())
-    }
-}
-
-impl From<SessionEvent> for HostFrame {
-    fn from(event: SessionEvent) -> Self {
-        Self::Event(event.into())
-    }
-}
-
 impl schemars::JsonSchema for EventFrame {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "EventFrame".into()
@@ -305,7 +292,7 @@ impl schemars::JsonSchema for EventFrame {
 mod tests {
     use super::*;
     use crate::codec::{self, DecodedFrame};
-    use crate::ext::SessionStartReason;
+    use crate::ext::{HostFrame, SessionStartReason};
     use crate::ids::ToolCallId;
 
     fn decode(line: &str) -> HostFrame {
@@ -318,7 +305,7 @@ mod tests {
     #[test]
     fn event_has_the_fields_of_json_and_the_session() {
         #[derive(Deserialize)]
-        struct ToolEnd {
+        struct ToolEndFields {
             name: String,
             duration_ms: u64,
         }
@@ -334,7 +321,7 @@ mod tests {
         );
         let HostFrame::Event(EventFrame::Session(read)) = decode(&line) else { panic!("another frame") };
         assert_eq!((read.event.as_str(), read.session.as_str()), ("tool_end", "01\"f"));
-        let ToolEnd { name, duration_ms } = read.read().unwrap();
+        let ToolEndFields { name, duration_ms } = read.read().unwrap();
         assert_eq!((name.as_str(), duration_ms), ("read", 12));
         assert_eq!(read, SessionEvent::new(&event, "01\"f").unwrap());
         assert_eq!(codec::encode(&HostFrame::from(read)).unwrap(), line);

@@ -21,7 +21,7 @@ pub(crate) struct WaitHandlers {
 
 impl WaitHandlers {
     /// Returns the events with a handler.
-    pub(crate) fn kinds(&self) -> impl Iterator<Item = InterceptKind> {
+    pub(crate) fn subscribed_kinds(&self) -> impl Iterator<Item = InterceptKind> {
         let kinds = [
             (self.session_start.is_some(), InterceptKind::SessionStart),
             (self.session_shutdown.is_some(), InterceptKind::SessionShutdown),
@@ -34,7 +34,7 @@ impl WaitHandlers {
         kinds.into_iter().filter_map(|(present, kind)| present.then_some(kind))
     }
 
-    pub(crate) fn subscriptions(&self) -> impl Iterator<Item = Subscription> {
-        self.kinds().map(|kind| Subscription::new(kind.name()).role(InterceptRole::Wait))
+    pub(crate) fn wait_subscriptions(&self) -> impl Iterator<Item = Subscription> {
+        self.subscribed_kinds().map(|kind| Subscription::new(kind.name()).role(InterceptRole::Wait))
     }
 }

@@ -232,11 +232,11 @@ mod tests {
             batch.add(topic, None, 0);
             assert_eq!(batch.take().runs(&filter).count(), usize::from(expect), "{topic:?}")
         };
-        check(EventTopic::lifecycle("turn_end", None), true);
-        check(EventTopic::session("turn_end", None), false);
-        check(EventTopic::lifecycle("turn_start", None), false);
-        check(EventTopic::lifecycle("tool_call", Some("BASH")), true);
-        check(EventTopic::lifecycle("tool_call", Some("read")), false);
+        check(EventTopic::for_lifecycle("turn_end", None), true);
+        check(EventTopic::for_session("turn_end", None), false);
+        check(EventTopic::for_lifecycle("turn_start", None), false);
+        check(EventTopic::for_lifecycle("tool_call", Some("BASH")), true);
+        check(EventTopic::for_lifecycle("tool_call", Some("read")), false);
     }
 
     #[test]
@@ -244,7 +244,7 @@ mod tests {
         let filter = filter(&["ext_notify"], EventFormat::Session, &[]);
         for (about, expect) in [("log", 0), ("other", 1)] {
             let (mut batch, about) = (BatchBuilder::default(), ExtensionName::new(about));
-            let topic = EventTopic { about: Some(&about), ..EventTopic::session("ext_notify", None) };
+            let topic = EventTopic { about: Some(&about), ..EventTopic::for_session("ext_notify", None) };
             batch.add(topic, Some("note\n".to_owned()), 100);
             assert_eq!(batch.take().runs(&filter).count(), expect, "{about}");
         }
@@ -254,8 +254,8 @@ mod tests {
     fn both_forms_of_an_event_are_kept_or_dropped_together() {
         let mut batch = BatchBuilder::default();
         for step in ["1", "2"] {
-            batch.add(EventTopic::lifecycle("turn_start", None), Some(format!("old {step}\n")), 100);
-            batch.add(EventTopic::session("turn_start", None), Some(format!("new {step}\n")), 100);
+            batch.add(EventTopic::for_lifecycle("turn_start", None), Some(format!("old {step}\n")), 100);
+            batch.add(EventTopic::for_session("turn_start", None), Some(format!("new {step}\n")), 100);
             batch.mark_repeated();
         }
         let batch = batch.take();

@@ -66,14 +66,14 @@ impl QueueFixture {
 fn batch(events: &[(&str, u32)], longest: usize) -> EventBatch {
     let mut batch = BatchBuilder::default();
     for &(name, step) in events {
-        batch.add(EventTopic::lifecycle(name, None), Some(line(step)), longest);
+        batch.add(EventTopic::for_lifecycle(name, None), Some(line(step)), longest);
     }
     batch.take()
 }
 
 /// Publishes a `turn_start` event.
 fn publish(pump: &EventPump, recipients: &Arc<dyn EventRecipients>, step: u32) {
-    let topic = EventTopic::lifecycle("turn_start", None);
+    let topic = EventTopic::for_lifecycle("turn_start", None);
     pump.publish_event(recipients, &[OutgoingEvent { topic, encode: &|| Some(line(step)) }]);
 }
 
@@ -238,7 +238,7 @@ async fn distributes_events_for_other_extensions_first() {
 async fn skips_encoding_of_unwatched_events() {
     let mut fixture = QueueFixture::watching(1024);
     let recipients: Arc<dyn EventRecipients> = Arc::new(QueueRecipients(vec![Arc::clone(&fixture.queue)]));
-    for topic in [EventTopic::lifecycle("turn_end", None), EventTopic::session("turn_start", None)] {
+    for topic in [EventTopic::for_lifecycle("turn_end", None), EventTopic::for_session("turn_start", None)] {
         let unwatched = OutgoingEvent { topic, encode: &|| panic!("unwatched event") };
         fixture.pump.publish_event(&recipients, &[unwatched]);
     }
