@@ -17,7 +17,7 @@ use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
 use tokio::time::Instant;
 
-use crate::hooks::{FinishedCall, Refusal, ResultDecision};
+use crate::hooks::{FinishedCall, Refusal, ResultDecision, WaitPoint};
 use crate::run_context::{NoDecision, RunContext};
 use crate::session::intervention::InterventionAction;
 use crate::timeouts;
@@ -58,6 +58,7 @@ impl ApprovedCall<'_> {
         let took = begun.elapsed();
         let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         tell(AgentEvent::ToolEnd { id: call.id.clone(), name: call.name.clone(), duration_ms });
+        run.wait_at(WaitPoint::ToolEnd { id: call.id.clone(), name: call.name.clone(), duration_ms }).await;
         let finished = FinishedCall { call: self.call, took };
         CallResult::apply_result_hooks(self.run, &finished, output).await
     }

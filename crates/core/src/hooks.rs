@@ -69,6 +69,7 @@
 mod gate_clock;
 mod model_call;
 mod tool_call;
+mod wait_point;
 
 use std::sync::Arc;
 
@@ -90,6 +91,7 @@ pub use tool_call::{
     AfterBlock, AfterToolExecute, ApproveTool, ApproverDecision, BeforeToolExecute, FinishedCall, HookRole,
     PendingCall, ResultDecision, ToolDecision,
 };
+pub use wait_point::{OnWaitPoint, WaitPoint};
 
 /// Observes events. Called on the agent's thread, in order. An observer must not block and cannot change anything.
 pub trait Observer: Send + Sync {
@@ -118,6 +120,8 @@ pub struct HookSet {
     pub before_assistant_message: Vec<Arc<dyn BeforeAssistantMessage>>,
     /// Asked before a compaction.
     pub before_compact: Vec<Arc<dyn BeforeCompact>>,
+    /// Waited for at points of a run.
+    pub wait_points: Vec<Arc<dyn OnWaitPoint>>,
     /// Receive all events.
     pub observers: Vec<Arc<dyn Observer>>,
 }
@@ -134,6 +138,7 @@ impl HookSet {
         self.after_tool_execute.extend(other.after_tool_execute);
         self.before_assistant_message.extend(other.before_assistant_message);
         self.before_compact.extend(other.before_compact);
+        self.wait_points.extend(other.wait_points);
         self.observers.extend(other.observers);
     }
 }
@@ -150,6 +155,7 @@ impl std::fmt::Debug for HookSet {
             .field("after_tool_execute", &self.after_tool_execute.len())
             .field("before_assistant_message", &self.before_assistant_message.len())
             .field("before_compact", &self.before_compact.len())
+            .field("wait_points", &self.wait_points.len())
             .field("observers", &self.observers.len())
             .finish()
     }

@@ -4,11 +4,13 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures::FutureExt;
+use futures::future::join_all;
 use haft_protocol::ids::{ExtensionName, ToolCallId};
 use tokio_util::sync::CancellationToken;
 
 use crate::agent_state::AgentState;
 use crate::emitter::EventEmitter;
+use crate::hooks::WaitPoint;
 use crate::session::intervention::{HookIntervention, InterventionAction};
 
 /// The context of one run, or of one extension's call outside of a run.
@@ -41,6 +43,13 @@ impl RunContext {
         }
     }
 
+    /// Waits until all hooks have handled a point of the run, or the run is cancelled.
+    pub(crate) async fn wait_at(&self, point: WaitPoint) {
+        if self.caller.is_none() {
+            self.cancel.run_until_cancelled(wait_for_hooks(&self.agent, &self.cancel, &point)).await;
+        }
+    }
+
     /// Records the intervention of hooks in the session, for people who read the log. Calls of extensions are not
     /// recorded.
     pub(crate) fn record_intervention(
@@ -56,4 +65,12 @@ impl RunContext {
         // The decision applies even if it cannot be recorded. If the session cannot be written, the next entry fails.
         let _ = note.map(|note| self.agent.transcript.add_custom(note));
     }
+}
+
+/// Waits until all hooks have handled a point of a run.
+pub(crate) async fn wait_for_hooks(agent: &AgentState, cancel: &CancellationToken, point: &WaitPoint) {
+    let hooks = agent.current_hooks().wait_points;
+    let waits = hooks.iter().map(|hook| AssertUnwindSafe(hook.on_wait_point(cancel, point)).catch_unwind());
+    // A hook that panicked has nothing to decide.
+    _ = join_all(waits).await;
 }

@@ -19,10 +19,10 @@ use crate::call::CallCancelled;
 use crate::compact::{CompactError, CompactionOutcome};
 use crate::emitter::EventEmitter;
 use crate::error::{TurnError, TurnErrorKind};
-use crate::hooks::{AgentStart, PromptSection, Refusal, RefusalScope, TurnDecision};
+use crate::hooks::{AgentStart, PromptSection, Refusal, RefusalScope, TurnDecision, WaitPoint};
 use crate::model::{ModelError, ModelErrorKind};
 use crate::queue::{DequeuedPrompt, Prompt};
-use crate::run_context::{NoDecision, PANICKED, RunContext};
+use crate::run_context::{NoDecision, PANICKED, RunContext, wait_for_hooks};
 use crate::session::intervention::{HookIntervention, InterventionAction};
 use crate::session::{EntryId, SessionError};
 use crate::transcript::PendingSave;
@@ -43,6 +43,8 @@ pub(crate) struct TurnDriver {
     answer: IncompleteResponse,
     /// The user's messages on their way to disk.
     saving: Vec<PendingSave>,
+    /// The number of the user's messages that no hook has handled yet.
+    unhandled: usize,
     /// The position of the session before the last user message.
     origin: Option<EntryId>,
     /// The reason why the context could not be compacted in this step.
@@ -63,13 +65,23 @@ pub(crate) async fn run_prompt(
         let emitter = emitter.without_observers();
         return Err(finish(&emitter, TurnError { step: 0, kind: TurnErrorKind::Busy }));
     }
-    let mut turn = TurnDriver::new(agent, emitter.clone(), cancel);
-    let outcome = match turn.begin(prompt).await {
-        Ok(()) => turn.run_steps().await,
+    let mut turn = TurnDriver::new(Arc::clone(&agent), emitter.clone(), cancel);
+    let begun = turn.begin(prompt).await;
+    let is_begun = begun.is_ok();
+    let outcome = match begun {
+        Ok(()) => {
+            turn.run.wait_at(WaitPoint::AgentStart).await;
+            turn.run_steps().await
+        }
         Err(kind) => Err(TurnError { step: 0, kind }),
     };
     let outcome = turn.close(outcome).await;
     drop(turn);
+    if is_begun {
+        // An aborted run has a cancelled token, and its end is still handled.
+        let error = outcome.as_ref().err().map(TurnError::to_string);
+        wait_for_hooks(&agent, &CancellationToken::new(), &WaitPoint::AgentEnd { error }).await;
+    }
     match outcome {
         Ok(()) => {
             emitter.emit(AgentEvent::Done);
@@ -118,6 +130,7 @@ impl TurnDriver {
             setup: agent.setup(),
             answer: IncompleteResponse::default(),
             saving: Vec::new(),
+            unhandled: 0,
             origin: agent.transcript.session.leaf(),
             not_compacted: None,
             over: false,
@@ -197,6 +210,9 @@ impl TurnDriver {
     async fn run_steps(&mut self) -> Result<(), TurnError> {
         let mut state = TurnPhase::initial();
         loop {
+            for _ in 0..std::mem::take(&mut self.unhandled) {
+                self.run.wait_at(WaitPoint::UserMessage).await;
+            }
             let input = match &state {
                 TurnPhase::Starting { step, .. } => self.start(*step).await,
                 TurnPhase::Asking { step, last } => self.request_response(*step, *last).await,
@@ -241,7 +257,8 @@ impl TurnDriver {
     /// Reports the end of a step after every call has a result.
     async fn end(&mut self, stop: StopCause, error: Option<String>, then: &StepContinuation) -> TurnInput {
         let settled = self.settle_calls();
-        self.run.emitter.emit(AgentEvent::TurnEnd { stop, error });
+        self.run.emitter.emit(AgentEvent::TurnEnd { stop, error: error.clone() });
+        self.run.wait_at(WaitPoint::TurnEnd { stop, error }).await;
         if let Err(error) = settled {
             return error.into();
         }
@@ -331,6 +348,7 @@ impl TurnDriver {
         let saved =
             self.run.agent.transcript.add(Message::User { content: content.clone(), time: time.clone() })?;
         self.saving.push(saved);
+        self.unhandled += 1;
         self.run.emitter.emit(AgentEvent::UserMessage { content, time });
         Ok(())
     }

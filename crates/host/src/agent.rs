@@ -1,6 +1,7 @@
 //! Core's hooks and tools for running extensions: the queries, the effect of a failure, and the handling of
 //! gates that keep failing.
 
+pub(crate) mod events;
 pub(crate) mod gates;
 pub(crate) mod hook_context;
 pub(crate) mod hooks;
@@ -9,3 +10,4 @@ pub(crate) mod pins;
 mod policy;
 pub(crate) mod process_hook;
 pub(crate) mod tool;
+pub(crate) mod wait_points;

@@ -11,6 +11,7 @@ pub(crate) mod status_line;
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures::channel::mpsc;
@@ -131,6 +132,8 @@ struct HandleInner {
     queue: Arc<SendQueue>,
     open: TaskTracker,
     snapshots: watch::Receiver<ExtensionSnapshot>,
+    /// The number of the last session about whose start the process was asked.
+    session: AtomicU64,
 }
 
 impl HandleInner {
@@ -145,6 +148,11 @@ impl HandleInner {
 impl ExtensionHandle {
     pub(crate) fn reporter(&self) -> &FaultReporter {
         &self.inner.reporter
+    }
+
+    /// Returns true for the first call with the number of this session.
+    pub(crate) fn claim_session_start(&self, number: u64) -> bool {
+        self.inner.session.fetch_max(number, Ordering::Relaxed) < number
     }
 
     pub(crate) fn events_dropped(&self) -> usize {
@@ -355,6 +363,13 @@ const fn intercept_label(kind: InterceptKind) -> &'static str {
         InterceptKind::AssistantMessage => "assistant_message intercept",
         InterceptKind::BeforeAgentStart => "before_agent_start intercept",
         InterceptKind::BeforeCompact => "before_compact intercept",
+        InterceptKind::SessionStart => "session_start wait",
+        InterceptKind::SessionShutdown => "session_shutdown wait",
+        InterceptKind::AgentStart => "agent_start wait",
+        InterceptKind::AgentEnd => "agent_end wait",
+        InterceptKind::TurnEnd => "turn_end wait",
+        InterceptKind::MessageStart => "message_start wait",
+        InterceptKind::ToolEnd => "tool_end wait",
     }
 }
 

@@ -26,11 +26,13 @@ use haft_protocol::ids::{ExtensionName, PanelId};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use crate::agent::events::EventBroadcaster;
 use crate::agent::hook_context::{GateHost, HookContext};
-use crate::agent::hooks::{DenyAllHook, EventBroadcaster, ToolCallHook};
+use crate::agent::hooks::{DenyAllHook, ToolCallHook};
 use crate::agent::managed_extension::ManagedExtension;
 use crate::agent::process_hook::{self, HookEventBroadcaster, ProcessHookAdapter};
 use crate::agent::tool::ExtensionTool;
+use crate::agent::wait_points::SessionStartBarrier;
 use crate::session::ExtensionState;
 use crate::supervision::config::HostConfig;
 pub use active_extensions::CommandInfo;
@@ -190,6 +192,18 @@ impl Host {
         }
     }
 
+    /// Adds the hooks of the role `wait`. A prompt first waits for the handlers of the session start.
+    fn add_wait_hooks(&self, hooks: &mut HookSet, entries: &[Arc<ManagedExtension>]) {
+        if !self.inner.shared.session_start.is_settled() {
+            hooks.before_agent_start.push(Arc::new(SessionStartBarrier(Arc::clone(&self.inner.shared))));
+        }
+        for entry in entries {
+            if !self.inner.gates.is_disabled(entry.name()) && entry.waits_for_runs() {
+                hooks.wait_points.push(Arc::clone(entry) as _);
+            }
+        }
+    }
+
     fn event_broadcaster(&self, entries: Vec<Arc<ManagedExtension>>) -> EventBroadcaster {
         EventBroadcaster::new(entries, Arc::clone(&self.inner.shared.pump))
     }
@@ -260,6 +274,7 @@ impl HookSource for Host {
         if let Some(why) = set.blocked.clone() {
             hooks.before_tool_execute.push(Arc::new(DenyAllHook { why }));
         }
+        self.add_wait_hooks(&mut hooks, &set.entries);
         for entry in &set.entries {
             let off = self.inner.gates.is_disabled(entry.name());
             if let Some(hook) = entry.spec.as_hook() {

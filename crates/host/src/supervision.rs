@@ -8,6 +8,7 @@ pub(crate) mod process_supervisor;
 mod project_check;
 pub(crate) mod restart_policy;
 mod sandbox_setup;
+pub(crate) mod session_start;
 pub(crate) mod silent_starts;
 pub(crate) mod slot;
 pub(crate) mod streams;

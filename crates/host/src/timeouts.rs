@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use haft_packages::ExtensionSpec;
 use haft_protocol::ext::{InterceptKind, Limits};
 
 /// The deadlines of the host for everything that it waits for.
@@ -120,6 +121,12 @@ impl Default for RestartTiming {
 }
 
 impl Timeouts {
+    /// Returns the deadline of a decision of this extension: from its grant, or the default.
+    pub(crate) fn intercept_within(&self, spec: &ExtensionSpec, hook: InterceptKind) -> Duration {
+        let granted = spec.permissions.as_ref().and_then(|granted| granted.timeout_for(hook));
+        granted.unwrap_or_else(|| self.intercept_of(hook))
+    }
+
     /// Returns the deadline of an extension's decision. An extension that writes a summary may have to call a
     /// model.
     pub(crate) fn intercept_of(&self, hook: InterceptKind) -> Duration {
@@ -128,7 +135,14 @@ impl Timeouts {
             InterceptKind::ToolCall
             | InterceptKind::TurnStart
             | InterceptKind::AssistantMessage
-            | InterceptKind::BeforeAgentStart => self.intercept,
+            | InterceptKind::BeforeAgentStart
+            | InterceptKind::SessionStart
+            | InterceptKind::SessionShutdown
+            | InterceptKind::AgentStart
+            | InterceptKind::AgentEnd
+            | InterceptKind::TurnEnd
+            | InterceptKind::MessageStart
+            | InterceptKind::ToolEnd => self.intercept,
         }
     }
 

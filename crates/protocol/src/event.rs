@@ -5,12 +5,14 @@ mod compaction;
 mod failure;
 mod fault;
 mod host_call_error;
+mod kind;
 mod level;
 
 pub use compaction::CompactReason;
 pub use failure::{ErrorStage, RetryReason};
 pub use fault::ExtensionFault;
 pub use host_call_error::HostCallError;
+pub use kind::AgentEventKind;
 pub use level::NoteLevel;
 use serde::Serialize;
 

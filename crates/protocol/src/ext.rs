@@ -23,6 +23,7 @@ mod ping;
 mod registration;
 mod request;
 mod service;
+mod session_event;
 mod show;
 mod status;
 mod subscription;
@@ -43,9 +44,11 @@ pub use handshake::{
 pub use host_call::{HostCall, HostCallCancel, HostCallKind, HostCallTarget, HostResult};
 pub use intercept::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CompactEntry, EventIntercept,
-    EventInterceptResponse, Intercept, InterceptAssistantMessage, InterceptBeforeAgentStart,
-    InterceptBeforeCompact, InterceptHook, InterceptKind, InterceptToolCall, InterceptTurnStart,
-    ToolCallDecision, TurnStartDecision,
+    EventInterceptResponse, Intercept, InterceptAgentEnd, InterceptAgentStart, InterceptAssistantMessage,
+    InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptHook, InterceptKind, InterceptMessageStart,
+    InterceptSessionShutdown, InterceptSessionStart, InterceptToolCall, InterceptToolEnd, InterceptTurnEnd,
+    InterceptTurnStart, MessageRole, SessionShutdownReason, SessionStartReason, ToolCallDecision,
+    TurnStartDecision,
 };
 pub use limits::Limits;
 pub use notes::{ClearNotes, Notify};
@@ -54,6 +57,7 @@ pub use ping::{Ping, Pong};
 pub use registration::{RegisterCommand, RegisterRejected, RegisterTool, Subscribe};
 pub use request::{CallTool, HostQuery, InvokeCommand, QueryCompletions, QueryResponse};
 pub use service::HostService;
+pub use session_event::{EventFrame, SessionEvent, event_names};
 pub use show::{InsertCall, SetEditorCall, SetTitleCall, SetWorkingCall, ShowCall};
 pub use status::SetStatus;
 pub use subscription::{InterceptRole, Subscription};

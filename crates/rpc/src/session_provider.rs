@@ -9,6 +9,7 @@ use haft_core::session::Session;
 use haft_core::session::store::{SessionFile, SessionSummary};
 use haft_core::tool::{Tool, ToolSet};
 use haft_host::Host;
+use haft_protocol::ext::{SessionShutdownReason, SessionStartReason};
 use haft_protocol::ids::{ExtensionName, PanelId};
 use haft_protocol::rpc::{CommandFailure, CommandInfo, ErrorCode, ModelInfo, SessionInfo};
 
@@ -144,6 +145,17 @@ pub enum SessionChoice {
     Given(Session),
 }
 
+impl SessionChoice {
+    /// Returns the reason for the start of the session, for extensions.
+    pub(crate) fn start_reason(&self) -> SessionStartReason {
+        match self {
+            Self::New { .. } => SessionStartReason::New,
+            Self::Stored(_) => SessionStartReason::Resume,
+            Self::Given(_) => SessionStartReason::Fork,
+        }
+    }
+}
+
 /// The result of expanding `/name arguments`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TemplateExpansion {
@@ -161,6 +173,8 @@ pub struct OpenedSession {
     pub(crate) agent: Agent,
     pub(crate) screen: Arc<SessionScreen>,
     pub(crate) extensions: Option<SessionExtensions>,
+    /// The reason for its start, for extensions.
+    pub(crate) reason: SessionStartReason,
 }
 
 pub(crate) struct SessionExtensions {
@@ -173,7 +187,7 @@ impl OpenedSession {
     /// Creates an open session from an agent and its screen. The agent's builder must have been
     /// passed to [`SessionScreen::attach_to`].
     pub fn new(agent: Agent, screen: Arc<SessionScreen>) -> Self {
-        Self { agent, screen, extensions: None }
+        Self { agent, screen, extensions: None, reason: SessionStartReason::Startup }
     }
 
     /// Adds the extensions of this host, whose front end and event sink are the screen. The agent
@@ -222,9 +236,9 @@ impl OpenedSession {
     }
 
     /// Shuts down the extensions, if there are any, and waits for their end.
-    pub(crate) async fn end_extensions(&self) -> Result<(), CommandFailure> {
+    pub(crate) async fn end_extensions(&self, reason: SessionShutdownReason) -> Result<(), CommandFailure> {
         if let Some(extensions) = &self.extensions {
-            extensions.host.shutdown().await;
+            extensions.host.shutdown_for(reason).await;
         }
         Ok(())
     }

@@ -6,9 +6,10 @@ use haft_protocol::codec::{self, DecodedFrame};
 use haft_protocol::error::DecodeError;
 use haft_protocol::ext::{
     CallTool, CommandCompletions, CommandInvoked, EventIntercept, EventInterceptResponse, HelloAck,
-    HostFrame, Intercept, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact,
-    InterceptToolCall, InterceptTurnStart, InvokeCommand, PROTOCOL_VERSION, Pong, QueryCompletions,
-    ToolCallFrame, capability,
+    HostFrame, Intercept, InterceptAgentEnd, InterceptAgentStart, InterceptAssistantMessage,
+    InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptMessageStart, InterceptSessionShutdown,
+    InterceptSessionStart, InterceptToolCall, InterceptToolEnd, InterceptTurnEnd, InterceptTurnStart,
+    InvokeCommand, PROTOCOL_VERSION, Pong, QueryCompletions, ToolCallFrame,
 };
 use haft_protocol::ids::RequestId;
 use haft_protocol::limits::MAX_RESULT_LINE;
@@ -157,8 +158,7 @@ impl FrameDispatcher {
         }
         self.outbox.set_limits(ack.limits.as_deref().copied().unwrap_or_default());
         if self.extension.needs_roles() && self.greeted.borrow().is_none() {
-            let roles = ack.capabilities.iter().any(|known| known == capability::INTERCEPT_ROLES);
-            self.outbox.push_all(&self.extension.subscription_frames(roles));
+            self.outbox.push_all(&self.extension.subscription_frames(&ack.capabilities));
         }
         self.greeted.send_replace(Some(Arc::new(ack)));
         Ok(())
@@ -217,6 +217,33 @@ impl FrameDispatcher {
             ),
             Intercept::BeforeCompact(input) => {
                 self.run_intercept::<InterceptBeforeCompact, _>(extension.before_compact.as_ref(), input, id)
+            }
+            Intercept::SessionStart(input) => self.run_intercept::<InterceptSessionStart, _>(
+                extension.waits.session_start.as_ref(),
+                input,
+                id,
+            ),
+            Intercept::SessionShutdown(input) => self.run_intercept::<InterceptSessionShutdown, _>(
+                extension.waits.session_shutdown.as_ref(),
+                input,
+                id,
+            ),
+            Intercept::AgentStart(input) => {
+                self.run_intercept::<InterceptAgentStart, _>(extension.waits.agent_start.as_ref(), input, id)
+            }
+            Intercept::AgentEnd(input) => {
+                self.run_intercept::<InterceptAgentEnd, _>(extension.waits.agent_end.as_ref(), input, id)
+            }
+            Intercept::TurnEnd(input) => {
+                self.run_intercept::<InterceptTurnEnd, _>(extension.waits.turn_end.as_ref(), input, id)
+            }
+            Intercept::MessageStart(input) => self.run_intercept::<InterceptMessageStart, _>(
+                extension.waits.message_start.as_ref(),
+                input,
+                id,
+            ),
+            Intercept::ToolEnd(input) => {
+                self.run_intercept::<InterceptToolEnd, _>(extension.waits.tool_end.as_ref(), input, id)
             }
         }
     }

@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 use haft_protocol::RawJson;
 use haft_protocol::ext::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CommandAction, ExtensionFrame,
-    Hello, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptKind,
-    InterceptToolCall, InterceptTurnStart, LifecycleEvent, Ready, RegisterCommand, RegisterRejected,
-    RegisterTool, Subscribe, Subscription, ToolCallDecision, TurnStartDecision, capability,
+    Hello, InterceptAgentEnd, InterceptAgentStart, InterceptAssistantMessage, InterceptBeforeAgentStart,
+    InterceptBeforeCompact, InterceptKind, InterceptMessageStart, InterceptSessionShutdown,
+    InterceptSessionStart, InterceptToolCall, InterceptToolEnd, InterceptTurnEnd, InterceptTurnStart,
+    LifecycleEvent, Ready, RegisterCommand, RegisterRejected, RegisterTool, SessionEvent, Subscribe,
+    Subscription, ToolCallDecision, TurnStartDecision, capability,
 };
 use haft_protocol::ids::PanelId;
 use haft_protocol::limits::MAX_TOOLS;
@@ -24,9 +26,11 @@ use crate::tool_builder::ToolBuilder;
 
 pub(crate) mod check;
 mod tool_call;
+mod waits;
 
 pub use tool_call::{GateDecision, ToolSelection};
 pub(crate) use tool_call::{ToolCallHandler, ToolCallHandlerKind};
+use waits::WaitHandlers;
 
 /// An extension: its name and all its registrations. Built by value, then [`run`](Self::run).
 ///
@@ -43,7 +47,7 @@ pub struct Extension {
     /// The completion handlers, with the names of their commands.
     pub(crate) completions: Vec<(String, BoxedHandler<String, Vec<Completion>>)>,
     pub(crate) tools: Vec<(RegisterTool, BoxedHandler<RawJson, ToolResult>)>,
-    pub(crate) events: Vec<(String, ToolSelection, BoxedHandler<LifecycleEvent, ()>)>,
+    pub(crate) events: Vec<(String, ToolSelection, EventHandler)>,
     pub(crate) event_gap: Option<BoxedHandler<u64, ()>>,
     pub(crate) rejected: Option<BoxedHandler<RegisterRejected, ()>>,
     pub(crate) panels: Vec<(PanelId, BoxedHandler<PanelEvent, ()>)>,
@@ -52,8 +56,16 @@ pub struct Extension {
     pub(crate) assistant_message: Option<BoxedHandler<InterceptAssistantMessage, AssistantMessageDecision>>,
     pub(crate) before_agent_start: Option<BoxedHandler<InterceptBeforeAgentStart, BeforeAgentStartDecision>>,
     pub(crate) before_compact: Option<BoxedHandler<InterceptBeforeCompact, BeforeCompactDecision>>,
+    pub(crate) waits: WaitHandlers,
     /// Duplicate or invalid registrations, reported when the extension starts.
     faults: Vec<String>,
+}
+
+/// A handler of an event, by the form that it reads.
+#[derive(Debug)]
+pub(crate) enum EventHandler {
+    Lifecycle(BoxedHandler<LifecycleEvent, ()>),
+    Session(BoxedHandler<SessionEvent, ()>),
 }
 
 impl Extension {
@@ -74,6 +86,7 @@ impl Extension {
             assistant_message: None,
             before_agent_start: None,
             before_compact: None,
+            waits: WaitHandlers::default(),
             faults: Vec::new(),
         }
     }
@@ -177,7 +190,38 @@ impl Extension {
     /// `turn_end`, `compaction_start` or `compaction_end`. Events and panel events are handled one
     /// at a time, in order; the host does not wait for them.
     pub fn on_event(mut self, event: impl Into<String>, handler: impl HandlerFn<LifecycleEvent, ()>) -> Self {
-        self.events.push((event.into(), ToolSelection::all(), BoxedHandler::new(handler)));
+        let handler = EventHandler::Lifecycle(BoxedHandler::new(handler));
+        self.events.push((event.into(), ToolSelection::all(), handler));
+        self
+    }
+
+    /// Subscribes to an event of `haft --json` by its name there, such as `tool_end` or
+    /// `text_delta`, or to `session_start`. [`SessionEvent::read`] returns its fields as a type of
+    /// the extension. Hosts without the capability `events_2` never call the handler.
+    ///
+    /// ```
+    /// use haft_sdk::Extension;
+    ///
+    /// #[derive(serde::Deserialize)]
+    /// struct ToolEnd {
+    ///     name: String,
+    ///     duration_ms: u64,
+    /// }
+    ///
+    /// let extension = Extension::new("times", "1.0.0").on_session_event("tool_end", |event, host| async move {
+    ///     let ToolEnd { name, duration_ms } = event.read()?;
+    ///     host.log(format_args!("{name} took {duration_ms} ms"));
+    ///     Ok::<_, serde_json::Error>(())
+    /// });
+    /// # drop(extension);
+    /// ```
+    pub fn on_session_event(
+        mut self,
+        event: impl Into<String>,
+        handler: impl HandlerFn<SessionEvent, ()>,
+    ) -> Self {
+        let handler = EventHandler::Session(BoxedHandler::new(handler));
+        self.events.push((event.into(), ToolSelection::all(), handler));
         self
     }
 
@@ -248,6 +292,56 @@ impl Extension {
     ) -> Self {
         let earlier = self.before_compact.replace(BoxedHandler::new(handler));
         self.note_duplicate(earlier.is_none(), InterceptKind::BeforeCompact)
+    }
+
+    /// Handles the start of a session, and of this extension during a session, before the first prompt.
+    /// The host waits up
+    /// to 5 s for the handler, which decides nothing. Hosts without `events_2` never call it.
+    pub fn wait_session_start(mut self, handler: impl HandlerFn<InterceptSessionStart, ()>) -> Self {
+        let earlier = self.waits.session_start.replace(BoxedHandler::new(handler));
+        self.note_duplicate(earlier.is_none(), InterceptKind::SessionStart)
+    }
+
+    /// Handles the end of the session or of this extension, before `shutdown`. The host waits up
+    /// to 5 s for the handler, which decides nothing. Hosts without `events_2` never call it.
+    pub fn wait_session_shutdown(mut self, handler: impl HandlerFn<InterceptSessionShutdown, ()>) -> Self {
+        let earlier = self.waits.session_shutdown.replace(BoxedHandler::new(handler));
+        self.note_duplicate(earlier.is_none(), InterceptKind::SessionShutdown)
+    }
+
+    /// Handles the start of the work on a prompt. The host waits up
+    /// to 5 s for the handler, which decides nothing. Hosts without `events_2` never call it.
+    pub fn wait_agent_start(mut self, handler: impl HandlerFn<InterceptAgentStart, ()>) -> Self {
+        let earlier = self.waits.agent_start.replace(BoxedHandler::new(handler));
+        self.note_duplicate(earlier.is_none(), InterceptKind::AgentStart)
+    }
+
+    /// Handles the end of the work on a prompt, also after an error or an abort. The host waits up
+    /// to 5 s for the handler, which decides nothing. Hosts without `events_2` never call it.
+    pub fn wait_agent_end(mut self, handler: impl HandlerFn<InterceptAgentEnd, ()>) -> Self {
+        let earlier = self.waits.agent_end.replace(BoxedHandler::new(handler));
+        self.note_duplicate(earlier.is_none(), InterceptKind::AgentEnd)
+    }
+
+    /// Handles the end of a step. The host waits up
+    /// to 5 s for the handler, which decides nothing. Hosts without `events_2` never call it.
+    pub fn wait_turn_end(mut self, handler: impl HandlerFn<InterceptTurnEnd, ()>) -> Self {
+        let earlier = self.waits.turn_end.replace(BoxedHandler::new(handler));
+        self.note_duplicate(earlier.is_none(), InterceptKind::TurnEnd)
+    }
+
+    /// Handles the start of a message of the user or the model. The host waits up
+    /// to 5 s for the handler, which decides nothing. Hosts without `events_2` never call it.
+    pub fn wait_message_start(mut self, handler: impl HandlerFn<InterceptMessageStart, ()>) -> Self {
+        let earlier = self.waits.message_start.replace(BoxedHandler::new(handler));
+        self.note_duplicate(earlier.is_none(), InterceptKind::MessageStart)
+    }
+
+    /// Handles the end of a tool, before its result enters the transcript. The host waits up
+    /// to 5 s for the handler, which decides nothing. Hosts without `events_2` never call it.
+    pub fn wait_tool_end(mut self, handler: impl HandlerFn<InterceptToolEnd, ()>) -> Self {
+        let earlier = self.waits.tool_end.replace(BoxedHandler::new(handler));
+        self.note_duplicate(earlier.is_none(), InterceptKind::ToolEnd)
     }
 
     fn note_duplicate(mut self, first: bool, kind: InterceptKind) -> Self {
@@ -338,11 +432,8 @@ impl Extension {
         tools: impl Into<ToolSelection>,
         handler: impl HandlerFn<LifecycleEvent, ()>,
     ) -> Self {
-        self.events.push((
-            InterceptKind::ToolCall.name().to_owned(),
-            tools.into(),
-            BoxedHandler::new(handler),
-        ));
+        let handler = EventHandler::Lifecycle(BoxedHandler::new(handler));
+        self.events.push((InterceptKind::ToolCall.name().to_owned(), tools.into(), handler));
         self
     }
 
@@ -388,21 +479,26 @@ impl Extension {
         frames.extend(self.commands.iter().map(|(command, _)| command.clone().into()));
         frames.extend(self.tools.iter().map(|(tool, _)| tool.clone().into()));
         if !self.needs_roles() {
-            frames.extend(self.subscription_frames(false));
+            frames.extend(self.subscription_frames(&[]));
         }
         frames
     }
 
-    /// Returns the subscriptions and `ready`. `roles` is true if the host accepts tools and roles.
-    /// Other hosts get only the names, and the dispatcher skips their extra requests and events.
-    pub(crate) fn subscription_frames(&self, roles: bool) -> Vec<ExtensionFrame> {
-        let (events, intercept) = if roles {
+    /// Returns the subscriptions and `ready` for a host with these capabilities. Hosts that do not
+    /// accept tools and roles get only the names, and the dispatcher skips their extra requests and
+    /// events.
+    pub(crate) fn subscription_frames(&self, host: &[String]) -> Vec<ExtensionFrame> {
+        let has = |capability: &str| host.iter().any(|known| known == capability);
+        let (events, mut intercept) = if has(capability::INTERCEPT_ROLES) {
             (self.event_subscriptions(), self.intercept_subscriptions())
         } else {
             self.plain_subscriptions()
         };
+        if has(capability::EVENTS_2) {
+            intercept.extend(self.waits.wait_subscriptions());
+        }
         let empty = events.is_empty() && intercept.is_empty();
-        let subscribe = (!empty).then_some(Subscribe { events, intercept });
+        let subscribe = (!empty).then_some(Subscribe { replace: false, events, intercept });
         subscribe.map(ExtensionFrame::from).into_iter().chain([Ready {}.into()]).collect()
     }
 
@@ -410,7 +506,8 @@ impl Extension {
     /// `hello_ack`.
     pub(crate) fn needs_roles(&self) -> bool {
         let plain = |entry: &Subscription| *entry == Subscription::new(entry.event.as_str());
-        !self.event_subscriptions().iter().chain(&self.intercept_subscriptions()).all(plain)
+        self.waits.subscribed_kinds().next().is_some()
+            || !self.event_subscriptions().iter().chain(&self.intercept_subscriptions()).all(plain)
     }
 
     fn hello_frame(&self) -> Hello {
@@ -425,6 +522,10 @@ impl Extension {
             (self.before_compact.is_some(), capability::BEFORE_COMPACT),
             (true, capability::PING),
             (!self.events.is_empty(), capability::EVENT_GAP),
+            (
+                self.reads_session_events() || self.waits.subscribed_kinds().next().is_some(),
+                capability::EVENTS_2,
+            ),
             (true, capability::HOST_SERVICES),
             (self.rejected.is_some(), capability::REGISTER_REJECTED),
             (!self.tools.is_empty(), capability::TOOLS_2),
@@ -439,6 +540,11 @@ impl Extension {
             capabilities: capabilities.collect(),
             protocol_version: None,
         }
+    }
+
+    /// True if a handler needs the events in the form of `--json`.
+    fn reads_session_events(&self) -> bool {
+        self.events.iter().any(|(_, _, handler)| matches!(handler, EventHandler::Session(_)))
     }
 
     fn event_subscriptions(&self) -> Vec<Subscription> {

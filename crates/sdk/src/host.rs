@@ -7,8 +7,8 @@ use std::sync::Arc;
 use haft_protocol::RawJson;
 use haft_protocol::event::NoteLevel;
 use haft_protocol::ext::{
-    ClearNotes, HelloAck, Notify, Panel, PanelClose, PanelRender, ResultBlock, SetStatus, ToolCallProgress,
-    capability,
+    ClearNotes, HelloAck, Notify, Panel, PanelClose, PanelRender, ResultBlock, SetStatus, Subscribe,
+    ToolCallProgress, capability,
 };
 use haft_protocol::ids::{PanelId, RequestId, ToolCallId};
 use serde::de::DeserializeOwned;
@@ -82,6 +82,16 @@ impl Host {
     /// Removes all notes of this extension.
     pub fn clear_notes(&self) {
         self.shared.outbox.push(ClearNotes {});
+    }
+
+    /// Subscribes to further events and hooks, or replaces all earlier subscriptions, also those of
+    /// the registered handlers. Handlers without a subscription are not called any more. Ignored
+    /// unless host and extension have the capability `events_2`: the extension has it if it
+    /// [handles a session event](crate::Extension::on_session_event).
+    pub fn subscribe(&self, subscribe: Subscribe) {
+        if self.has_capability(capability::EVENTS_2) {
+            self.shared.outbox.push(subscribe);
+        }
     }
 
     /// Sets a text in the status line, shown with the extension's name: one short line. `key` is

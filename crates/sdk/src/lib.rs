@@ -71,7 +71,10 @@ pub use haft_protocol::content::ResolvedPath;
 pub use haft_protocol::event::NoteLevel;
 pub use haft_protocol::ext::{
     AskAnswer, AskCall, AskEnd, AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision,
-    CommandAction as Response, ExtensionConfig, HelloAck as HostInfo, InterceptAssistantMessage,
-    InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptToolCall, InterceptTurnStart, LifecycleEvent,
-    Panel, PanelKey, RegisterRejected, SetWorkingCall, ToolCallDecision, TurnStartDecision, UiAnswer,
+    CommandAction as Response, ExtensionConfig, HelloAck as HostInfo, InterceptAgentEnd, InterceptAgentStart,
+    InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptMessageStart,
+    InterceptSessionShutdown, InterceptSessionStart, InterceptToolCall, InterceptToolEnd, InterceptTurnEnd,
+    InterceptTurnStart, LifecycleEvent, MessageRole, Panel, PanelKey, RegisterRejected, SessionEvent,
+    SessionShutdownReason, SessionStartReason, SetWorkingCall, Subscribe, Subscription, ToolCallDecision,
+    TurnStartDecision, UiAnswer,
 };

@@ -24,14 +24,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::{env, fs, process};
 
 use haft_protocol::codec;
-use haft_protocol::event::NoteLevel;
+use haft_protocol::event::{AgentEvent, NoteLevel};
 use haft_protocol::ext::{
     AskCall, AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CallTool,
     CancelRequest, CommandAction, EventGap, HelloAck, HostFrame, HostQuery, InterceptAssistantMessage,
-    InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptToolCall, InterceptTurnStart, InvokeCommand,
-    LifecycleEvent, PROTOCOL_VERSION, Panel, PanelClose, PanelKey, PanelResize, QueryCompletions,
-    QueryResponse, RegisterCommand, RegisterRejected, RegisterTool, ShowCall, Shutdown, ToolCallDecision,
-    TurnStartDecision, UiAnswer,
+    InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptHook, InterceptToolCall, InterceptTurnStart,
+    InvokeCommand, LifecycleEvent, PROTOCOL_VERSION, Panel, PanelClose, PanelKey, PanelResize,
+    QueryCompletions, QueryResponse, RegisterCommand, RegisterRejected, RegisterTool, SessionEvent, ShowCall,
+    Shutdown, ToolCallDecision, TurnStartDecision, UiAnswer,
 };
 use haft_protocol::ids::{ExtensionName, PanelId, RequestId, ToolCallId};
 use haft_protocol::rpc::{Command, CommandFailure};
@@ -105,6 +105,7 @@ pub fn host_info() -> HelloAck {
             "tools_2",
             "cancel",
             "progress",
+            "events_2",
         ]
         .map(str::to_owned)
         .into(),
@@ -276,6 +277,11 @@ impl Harness {
         self.query(question).await
     }
 
+    /// Sends an event that the host waits for, and returns when its handler is done.
+    pub async fn wait_event(&self, event: impl InterceptHook<Decision = ()>) {
+        self.query(event).await;
+    }
+
     /// Returns the registered commands, in order.
     pub fn commands(&self) -> Vec<RegisterCommand> {
         self.seen.borrow().commands()
@@ -314,6 +320,12 @@ impl Harness {
 
     /// Sends an event and returns when its handlers are done.
     pub async fn event(&self, event: LifecycleEvent) {
+        self.send_and_wait(event).await;
+    }
+
+    /// Sends an event in the form of `--json` and returns when its handlers are done.
+    pub async fn session_event(&self, event: &AgentEvent) {
+        let event = SessionEvent::new(event, "session-1").expect("every event has a JSON form");
         self.send_and_wait(event).await;
     }
 

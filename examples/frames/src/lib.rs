@@ -25,7 +25,7 @@ pub fn opening() -> Vec<ExtensionFrame> {
             ..RegisterTool::default()
         }
         .into(),
-        Subscribe { events: Vec::new(), intercept: vec!["tool_call".into()] }.into(),
+        Subscribe { intercept: vec!["tool_call".into()], ..Subscribe::default() }.into(),
         Ready {}.into(),
     ]
 }
@@ -40,7 +40,14 @@ pub fn answer(frame: HostFrame) -> Option<ExtensionFrame> {
             Intercept::TurnStart(_)
             | Intercept::AssistantMessage(_)
             | Intercept::BeforeAgentStart(_)
-            | Intercept::BeforeCompact(_) => None,
+            | Intercept::BeforeCompact(_)
+            | Intercept::SessionStart(_)
+            | Intercept::SessionShutdown(_)
+            | Intercept::AgentStart(_)
+            | Intercept::AgentEnd(_)
+            | Intercept::TurnEnd(_)
+            | Intercept::MessageStart(_)
+            | Intercept::ToolEnd(_) => None,
         },
         HostFrame::Shutdown(_) => Some(ShutdownAck {}.into()),
         // Not announced, so the host does not send it.

@@ -231,7 +231,7 @@ fn bytes() -> Result<Vec<u8>> {
         anyhow::bail!("the event is not a tool call")
     };
     let mut bytes =
-        codec::encode(&HostFrame::Event(LifecycleEvent::tool_call(id, name, args)))?.repeat(EVENTS);
+        codec::encode(&HostFrame::from(LifecycleEvent::tool_call(id, name, args)))?.repeat(EVENTS);
     bytes.push_str(LAST);
     Ok(bytes.into_bytes())
 }

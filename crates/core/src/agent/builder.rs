@@ -12,6 +12,7 @@ use crate::compact::CompactSettings;
 use crate::hooks::{
     AfterModelResponse, AfterToolExecute, ApproveTool, BeforeAgentStart, BeforeAssistantMessage,
     BeforeCompact, BeforeModelRequest, BeforeToolExecute, BeforeTurn, HookSet, HookSource, Observer,
+    OnWaitPoint,
 };
 use crate::model::{Model, ModelSource, ThinkingLevel};
 use crate::prompt::SystemPrompt;
@@ -158,6 +159,12 @@ impl AgentBuilder {
     /// Adds a hook that is asked before a compaction.
     pub fn before_compact(mut self, hook: impl BeforeCompact + 'static) -> Self {
         self.config.hooks.before_compact.push(Arc::new(hook));
+        self
+    }
+
+    /// Adds a hook that the agent waits for at points of a run.
+    pub fn on_wait_point(mut self, hook: impl OnWaitPoint + 'static) -> Self {
+        self.config.hooks.wait_points.push(Arc::new(hook));
         self
     }
 

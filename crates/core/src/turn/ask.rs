@@ -13,7 +13,7 @@ use super::TurnDriver;
 use super::request::RequestDraft;
 use super::state::{SuppressedDeltas, TurnInput};
 use crate::emitter::EventEmitter;
-use crate::hooks::{HookSet, ReceivedResponse, Refusal, RefusalScope, ResponseDecision};
+use crate::hooks::{HookSet, ReceivedResponse, Refusal, RefusalScope, ResponseDecision, WaitPoint};
 use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelResponse};
 use crate::run_context::{NoDecision, PANICKED, RunContext};
 use crate::session::SessionError;
@@ -97,7 +97,12 @@ impl TurnDriver {
         let (mut next, said) = join(events.next(), self.wait_prompts_saved()).await;
         said.map_err(RequestFailure::Session)?;
         while let Some(event) = next {
-            if let Some(response) = self.answer.take(event?, held, &self.run.emitter) {
+            let begun = self.answer.begun;
+            let taken = self.answer.take(event?, held, &self.run.emitter);
+            if self.answer.begun && !begun {
+                self.run.wait_at(WaitPoint::AssistantStart).await;
+            }
+            if let Some(response) = taken {
                 return Ok((response, held));
             }
             next = events.next().await;

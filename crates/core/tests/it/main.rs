@@ -30,3 +30,4 @@ mod small_window;
 mod starts;
 mod steps;
 mod tools;
+mod waits;

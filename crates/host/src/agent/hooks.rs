@@ -5,33 +5,27 @@
 mod tool_call;
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use async_trait::async_trait;
 use haft_core::compact::{PendingCompaction, entry_text};
 use haft_core::hooks::{
     AgentStart, BeforeAgentStart, BeforeAssistantMessage, BeforeCompact, BeforeToolExecute, BeforeTurn,
-    CompactDecision, MessageDecision, Observer, PromptSection, ToolDecision, TurnDecision,
+    CompactDecision, MessageDecision, PromptSection, ToolDecision, TurnDecision,
 };
 use haft_core::sanitize::strip_hidden_chars;
 use haft_core::session::EntryId;
 use haft_protocol::content::{ToolCall, joined_text};
 use haft_protocol::defense::{Defense, is_up};
-use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CompactEntry,
     InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptKind,
-    InterceptTurnStart, LifecycleEvent, TurnStartDecision,
+    InterceptTurnStart, TurnStartDecision,
 };
-use haft_protocol::message::AssistantBlock;
 use haft_protocol::names;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::managed_extension::{InterceptFailure, ManagedExtension};
 use crate::agent::policy::FailureEffect;
-use crate::extension::send_queue::event::EventBatch;
-use crate::extension::send_queue::pump::{EventPump, EventRecipients};
-use crate::session::offers::EventTopic;
 use crate::wire::fault::CallError;
 
 pub(crate) use tool_call::ToolCallHook;
@@ -206,80 +200,6 @@ impl BeforeToolExecute for DenyAllHook {
     fn name(&self) -> &str {
         names::HAFT
     }
-}
-
-/// All extensions that receive events.
-pub(crate) struct EventBroadcaster {
-    recipients: Arc<dyn EventRecipients>,
-    pump: Arc<EventPump>,
-}
-
-impl EventBroadcaster {
-    pub(crate) fn new(entries: Vec<Arc<ManagedExtension>>, pump: Arc<EventPump>) -> Self {
-        Self { recipients: Arc::new(entries), pump }
-    }
-
-    /// Sends an event to the extensions that watch it. Never waits.
-    pub(crate) fn broadcast(&self, topic: EventTopic<'_>, event: impl FnOnce() -> Option<LifecycleEvent>) {
-        self.pump.publish_event(&self.recipients, topic, event);
-    }
-}
-
-impl EventRecipients for Vec<Arc<ManagedExtension>> {
-    fn deliver(&self, batch: &EventBatch) {
-        self.iter().for_each(|entry| entry.forward_events(batch));
-    }
-}
-
-impl Observer for EventBroadcaster {
-    fn observe(&self, event: &AgentEvent) {
-        if let Some(topic) = event_topic(event) {
-            self.broadcast(topic, || to_extension_event(event));
-        }
-    }
-}
-
-/// Returns the topic of an event for extensions; `None` for events that extensions do not receive.
-fn event_topic(event: &AgentEvent) -> Option<EventTopic<'_>> {
-    let about = |name| Some(EventTopic { name, tool: None });
-    #[expect(clippy::wildcard_enum_match_arm, reason = "extensions receive only these kinds of events")]
-    match event {
-        AgentEvent::TurnStart { .. } => about("turn_start"),
-        AgentEvent::ToolCall { name, .. } => Some(EventTopic { name: "tool_call", tool: Some(name) }),
-        AgentEvent::AssistantMessage { .. } => about("assistant_message"),
-        AgentEvent::TurnEnd { .. } => about("turn_end"),
-        AgentEvent::CompactionStart { .. } => about("compaction_start"),
-        AgentEvent::CompactionEnd { .. } => about("compaction_end"),
-        _ => None,
-    }
-}
-
-fn to_extension_event(event: &AgentEvent) -> Option<LifecycleEvent> {
-    #[expect(clippy::wildcard_enum_match_arm, reason = "extensions receive only these kinds of events")]
-    match event {
-        AgentEvent::TurnStart { step } => Some(LifecycleEvent::turn_start(*step)),
-        AgentEvent::ToolCall { id, name, args } => {
-            Some(LifecycleEvent::tool_call(id.clone(), name.clone(), args.clone()))
-        }
-        AgentEvent::AssistantMessage { content, .. } => {
-            Some(LifecycleEvent::assistant_message(visible_text(content)))
-        }
-        AgentEvent::TurnEnd { stop, error } => Some(LifecycleEvent::turn_end(*stop, error.clone())),
-        AgentEvent::CompactionStart { reason } => Some(LifecycleEvent::compaction_start(*reason)),
-        AgentEvent::CompactionEnd { summary, error, .. } => {
-            Some(LifecycleEvent::compaction_end(summary.clone(), error.clone()))
-        }
-        _ => None,
-    }
-}
-
-/// Returns the text blocks joined without a separator, as zot's extensions expect.
-fn visible_text(content: &[AssistantBlock]) -> String {
-    let texts = content.iter().filter_map(|block| match block {
-        AssistantBlock::Text { text } => Some(text.as_str()),
-        AssistantBlock::Thinking { .. } | AssistantBlock::ToolCall(_) => None,
-    });
-    texts.collect()
 }
 
 fn reason_or_default(reason: String, default: impl FnOnce() -> String) -> String {

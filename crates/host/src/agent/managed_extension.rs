@@ -169,6 +169,11 @@ impl ManagedExtension {
         cancel.run_until_cancelled(known).await.unwrap_or(Err(CallError::Cancelled))
     }
 
+    /// True if the extension can be asked about this hook without a wait for its process.
+    pub(crate) fn is_ready_for(&self, hook: InterceptKind) -> bool {
+        self.with_view(|now| now.ready_handle(hook).is_some())
+    }
+
     pub(crate) fn tool_role(&self, tool: &str) -> Option<InterceptorRole> {
         self.with_view(|now| now.tool_role(tool))
     }
@@ -205,8 +210,7 @@ impl ManagedExtension {
 
     /// Returns the deadline of a decision: from the grant, or the default.
     fn timeout_for(&self, hook: InterceptKind) -> Duration {
-        let granted = self.spec.permissions.as_ref().and_then(|granted| granted.timeout_for(hook));
-        granted.unwrap_or_else(|| self.timeouts.intercept_of(hook))
+        self.timeouts.intercept_within(&self.spec, hook)
     }
 
     /// Waits for an extension that cannot be queried immediately.
@@ -322,8 +326,7 @@ impl ManagedExtension {
     /// use. The extension receives the event when it is ready, before all later events.
     pub(crate) fn forward_events(&self, batch: &EventBatch) {
         let backlog = self.backlog.as_ref().filter(|backlog| !backlog.is_over());
-        let kept =
-            backlog.and_then(|backlog| backlog.push_wanted(batch, &EventFilter::from_offers(&self.offers())));
+        let kept = backlog.and_then(|backlog| backlog.push_wanted(batch, &self.waiting_filter()));
         match kept {
             Some(0) => {}
             Some(_) if self.slot.borrow().awaits_first_use() => {
@@ -331,6 +334,15 @@ impl ManagedExtension {
             }
             Some(_) => {}
             None => self.slot.borrow().instance.iter().for_each(|extension| extension.observe(batch)),
+        }
+    }
+
+    /// Returns the filter for events that wait until the extension is ready.
+    fn waiting_filter(&self) -> EventFilter {
+        let slot = self.slot.borrow();
+        match &slot.stand_in {
+            Some(declared) => EventFilter::from_declaration(self.name(), declared),
+            None => EventFilter::from_offers(self.name(), &slot.offers()),
         }
     }
 

@@ -5,6 +5,7 @@ mod calls;
 mod child;
 mod sources;
 
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Weak};
 use std::time::Instant as StdInstant;
 
@@ -106,7 +107,8 @@ pub(crate) fn start(start: ActorConfig, connection: Connection) -> ExtensionHand
     });
     tokio::spawn(actor.run());
     let (reporter, open) = (start.reporter, TaskTracker::new());
-    let inner = HandleInner { reporter, ids, mailbox: commands, queue, open, snapshots };
+    let session = AtomicU64::new(0);
+    let inner = HandleInner { reporter, ids, mailbox: commands, queue, open, snapshots, session };
     ExtensionHandle { inner: Arc::new(inner) }
 }
 
@@ -429,8 +431,10 @@ impl ExtensionActor {
     fn publish_snapshot(&mut self) {
         let snapshot = ExtensionSnapshot::from_session(&self.session);
         let offers = &snapshot.offers;
-        let filter =
-            if snapshot.is_alive() { EventFilter::from_offers(offers) } else { EventFilter::default() };
+        let filter = match snapshot.is_alive() {
+            true => EventFilter::from_offers(&self.reporter.name, offers),
+            false => EventFilter::default(),
+        };
         let reports_gaps = offers.only_watch() && offers.has_capability(capability::EVENT_GAP);
         self.queue.0.subscribe(filter, reports_gaps);
         self.snapshot.send_replace(snapshot);

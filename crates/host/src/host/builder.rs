@@ -1,9 +1,10 @@
 //! `HostBuilder`: creates a host with running extensions from a configuration.
 
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use haft_packages::{ExtensionSpec, HookCommand, HookSpec};
+use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ExtensionName;
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -142,6 +143,11 @@ impl HostBuilder {
             config.cwd = cwd;
         }
         let set = ActiveExtensions::new(&config, Vec::new(), None);
+        let relay = Arc::new(EventRelay { sink: events, host: OnceLock::new() });
+        let events: EventSink = {
+            let relay = Arc::clone(&relay);
+            Arc::new(move |event| relay.send(event))
+        };
         let inner = HostState {
             results: Arc::new(ResultFiles::new(config.results.clone(), config.result_filter.clone())),
             pins: Arc::new(ToolTextPins::new(config.tool_pins.clone())),
@@ -154,8 +160,24 @@ impl HostBuilder {
             turnstile: tokio::sync::Mutex::new(()),
         };
         let host = Host { inner: Arc::new(inner) };
+        _ = relay.host.set(Arc::downgrade(&host.inner));
         start_first(&host.inner, streams).await;
         host
+    }
+}
+
+/// Sends the events of the host to the program, and before that to the extensions that watch them.
+struct EventRelay {
+    sink: EventSink,
+    host: OnceLock<Weak<HostState>>,
+}
+
+impl EventRelay {
+    fn send(&self, event: AgentEvent) {
+        if let Some(host) = self.host.get().and_then(Weak::upgrade) {
+            host.broadcast_event(&event);
+        }
+        (self.sink)(event);
     }
 }
 

@@ -7,6 +7,7 @@ use haft_protocol::ids::ExtensionName;
 
 use super::active_extensions::{ActiveExtensions, CommandInfo};
 use super::completions::CompletionTracker;
+use crate::agent::events::{EventBroadcaster, is_watched};
 use crate::agent::gates::GateMonitor;
 use crate::agent::managed_extension::ManagedExtension;
 use crate::agent::pins::ToolTextPins;
@@ -53,6 +54,14 @@ impl HostState {
     pub(super) async fn wait_until_settled(&self) {
         for entry in self.active_extensions() {
             entry.wait_until_settled().await;
+        }
+    }
+
+    /// Sends an event to the extensions that watch it. Never waits.
+    pub(super) fn broadcast_event(&self, event: &AgentEvent) {
+        let pump = &self.shared.pump;
+        if is_watched(pump, event) {
+            EventBroadcaster::new(self.active_extensions(), Arc::clone(pump)).broadcast(event);
         }
     }
 

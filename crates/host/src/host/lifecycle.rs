@@ -1,15 +1,18 @@
 //! Changes of running extensions from outside: session start, restart, ping and shutdown.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use haft_core::session::Session;
-use haft_protocol::ext::{InterceptKind, LifecycleEvent};
+use haft_protocol::ext::{
+    InterceptKind, InterceptSessionStart, LifecycleEvent, SessionShutdownReason, SessionStartReason,
+};
 use haft_protocol::ids::ExtensionName;
 use tokio::time::timeout;
 
 use super::Host;
 use super::reload::{self, ReloadStats};
-use crate::session::offers::EventTopic;
+use crate::agent::wait_points::announce_shutdown;
 use crate::supervision::slot::LifecycleStage;
 use crate::wire::fault::{ExtensionFailure, FaultCode};
 
@@ -44,19 +47,44 @@ pub enum RestartError {
 
 impl Host {
     /// Notifies the extensions that watch it of the session start, and of the session if there is one. All
-    /// later queries and events of process hooks belong to this session.
+    /// later queries and events belong to this session. The reason is `startup`;
+    /// [`session_started`](Self::session_started) takes another one.
     pub fn session_start(&self, session: Option<&Session>) {
-        if let Some(session) = session {
-            self.inner.turns.set_session(session.id().to_string());
+        match session {
+            Some(session) => self.session_started(session, SessionStartReason::Startup, None),
+            None => {
+                let broadcaster = self.event_broadcaster(self.inner.active_extensions());
+                broadcaster.broadcast_lifecycle(&LifecycleEvent::session_start());
+            }
         }
-        let topic = EventTopic { name: "session_start", tool: None };
+    }
+
+    /// Notifies the extensions of the session start like [`session_start`](Self::session_start), with its reason
+    /// and the file of the session that was open before. The first prompt waits until the extensions that handle
+    /// the start with the role `wait` have responded.
+    pub fn session_started(&self, session: &Session, reason: SessionStartReason, previous: Option<&Path>) {
+        let shared = &self.inner.shared;
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let start = InterceptSessionStart {
+            session_id: session.id().to_string(),
+            session_path: session.path().as_deref().map(text),
+            reason,
+            previous_path: previous.map(text),
+        };
+        self.inner.turns.set_session(start.session_id.clone());
+        shared.pump.set_session(&start.session_id);
         let entries = self.inner.active_extensions();
-        self.event_broadcaster(entries).broadcast(topic, || {
-            let path = |session: &Session| Some(session.path()?.to_string_lossy().into_owned());
-            let known =
-                |session: &Session| LifecycleEvent::session_start_of(session.id().to_string(), path(session));
-            Some(session.map_or_else(LifecycleEvent::session_start, known))
-        });
+        let broadcaster = self.event_broadcaster(entries.clone());
+        broadcaster.broadcast(&session.event());
+        broadcaster.broadcast_session_start(&start);
+        shared.session_start.begin(start);
+        for entry in entries.iter().filter(|entry| entry.is_ready_for(InterceptKind::SessionStart)) {
+            let within = shared.timeouts.intercept_within(&entry.spec, InterceptKind::SessionStart);
+            entry
+                .handle()
+                .iter()
+                .for_each(|process| shared.session_start.ask_process(process, within, false));
+        }
     }
 
     /// Waits until no extension is starting: each is ready or has failed.
@@ -101,6 +129,9 @@ impl Host {
         let _turn = self.inner.turnstile.lock().await;
         let entry =
             self.inner.find_extension(name).ok_or_else(|| RestartError::Unknown { name: name.clone() })?;
+        if !entry.survives_reload {
+            announce_shutdown(&[Arc::clone(&entry)], SessionShutdownReason::Reload).await;
+        }
         if entry.survives_reload || !entry.restart().await {
             return Err(RestartError::NoProcess { name: name.clone() });
         }
@@ -150,7 +181,16 @@ impl Host {
     /// then is killed. Earlier events are delivered first, also to an extension that an event has just
     /// started. Gates block permanently from now on. Other starting or waiting extensions are not waited for.
     pub async fn shutdown(&self) {
+        self.shutdown_for(SessionShutdownReason::Quit).await;
+    }
+
+    /// Stops all extensions like [`shutdown`](Self::shutdown). Extensions that handle `session_shutdown` with
+    /// the role `wait` get the reason first.
+    pub async fn shutdown_for(&self, reason: SessionShutdownReason) {
         self.deliver_waiting_events().await;
+        if !self.inner.shared.closing.is_cancelled() {
+            announce_shutdown(&self.inner.active_extensions(), reason).await;
+        }
         self.inner.shared.closing.cancel();
         let _turn = self.inner.turnstile.lock().await;
         let entries = self.inner.active_extensions();

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::event::ExtensionFault;
-use haft_protocol::ext::InterceptKind;
+use haft_protocol::ext::{InterceptKind, SessionShutdownReason};
 use haft_protocol::ids::ExtensionName;
 
 use super::active_extensions::ActiveExtensions;
 use super::host_state::HostState;
 use super::start::{StartMode, start_found, wait_until_settled};
 use crate::agent::managed_extension::ManagedExtension;
+use crate::agent::wait_points::announce_shutdown;
 use crate::extension::ExtensionHandle;
 use crate::session::ExtensionState;
 use crate::supervision::slot::LifecycleStage;
@@ -86,6 +87,7 @@ async fn install_plan(inner: &HostState, plan: ReloadPlan, streams: Vec<Arc<Mana
     replace_set(inner, ActiveExtensions::new(&inner.shared.config, entries, blocked), &new, &leaving);
     inner.activate_names(&new);
     let ran = leaving.iter().filter(|entry| is_alive(entry)).count();
+    announce_shutdown(&leaving, SessionShutdownReason::Reload).await;
     leaving.iter().for_each(|entry| entry.retire());
     wait_until_gone(&leaving).await;
     ran

@@ -96,7 +96,8 @@ fn start_one(
     let files = !stays && spec.launch == LaunchPlan::ThemeOnly;
     let stand_in = stand_in(shared, &spec).filter(|_| begin == StartMode::AsDeclared && !stays);
     let waits = stand_in.is_some();
-    stand_in.iter().for_each(|offers| shared.pump.add_watched(&EventFilter::from_offers(offers)));
+    let declared = stand_in.iter().map(|offers| EventFilter::from_declaration(&spec.name, offers));
+    declared.for_each(|filter| shared.pump.add_watched(&filter));
     let backlog = stand_in.as_ref().map(|_| Arc::new(EventBacklog::new(&config.limits)));
     let stage = match (files, waits) {
         (true, _) => LifecycleStage::Files,

@@ -34,7 +34,7 @@ pub(crate) fn declared_offers(
         offers.add_command(command.clone())?;
     }
     let events = activation.events.iter().map(|event| event.as_str().into()).collect();
-    let asked = Subscribe { events, intercept: Vec::new() };
+    let asked = Subscribe { replace: false, events, intercept: Vec::new() };
     let (asked, rejected) = match granted {
         Some(granted) => split_granted(granted, asked),
         None => (asked, Vec::new()),

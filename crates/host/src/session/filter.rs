@@ -66,7 +66,7 @@ pub(crate) struct ToolCallRoles {
 impl ToolCallRoles {
     pub(crate) fn add(&mut self, role: Option<InterceptRole>, tools: &[String]) {
         match role {
-            None => self.plain.add(tools),
+            None | Some(InterceptRole::Wait) => self.plain.add(tools),
             Some(InterceptRole::Rewrite) => self.rewrite.add(tools),
             Some(InterceptRole::Gate) => self.gate.add(tools),
             // An observer is not queried.

@@ -25,7 +25,7 @@ pub(super) fn split_granted(
     permissions: &Permissions,
     asked: Subscribe,
 ) -> (Subscribe, Vec<RegisterRejected>) {
-    let (mut granted, mut rest) = (Subscribe::default(), Vec::new());
+    let (mut granted, mut rest) = (Subscribe { replace: asked.replace, ..Subscribe::default() }, Vec::new());
     if !is_up(Defense::Permissions) {
         return (asked, rest);
     }
@@ -67,6 +67,8 @@ fn split_intercept(
                 Some(rejected) => rest.push(rejected),
             };
         }
+        Some(InterceptRole::Wait) => &[InterceptPermissionRole::Wait],
+        None if hook.is_wait() => &[InterceptPermissionRole::Wait],
         Some(InterceptRole::Gate) => &[InterceptPermissionRole::Gate],
         Some(InterceptRole::Rewrite) => {
             &[InterceptPermissionRole::Rewrite, InterceptPermissionRole::Redactor]
@@ -267,7 +269,8 @@ mod tests {
         assert_eq!(reject_tool(&permissions(r#"{"tools":{"replace":["bash"]}}"#), "bash"), None);
         let bash = reject_tool(&granted, "bash").unwrap();
         assert_eq!((bash.what.as_str(), bash.permission.as_str()), ("tool", "tools.register"));
-        let asked = Subscribe { events: vec!["turn_end".into(), "tool_call".into()], intercept: Vec::new() };
+        let events = vec!["turn_end".into(), "tool_call".into()];
+        let asked = Subscribe { replace: false, events, intercept: Vec::new() };
         let (kept, rest) = split_granted(&granted, asked);
         assert_eq!(kept.events, ["turn_end".into()]);
         let named = rest.iter().map(|one| (one.what.as_str(), one.name.as_str(), one.permission.as_str()));

@@ -8,8 +8,9 @@ use haft_core::sanitize::strip_hidden_chars;
 use haft_core::schema::SchemaValidator;
 use haft_protocol::RawJson;
 use haft_protocol::ext::{
-    InterceptKind, InterceptRole, Limits, RegisterCommand, RegisterTool, Subscribe, Subscription,
+    InterceptKind, InterceptRole, Limits, RegisterCommand, RegisterTool, Subscribe, Subscription, capability,
 };
+use haft_protocol::ids::ExtensionName;
 use haft_protocol::limits::MAX_NAME;
 use haft_protocol::names;
 use serde_json::Value;
@@ -36,10 +37,34 @@ pub(crate) struct ExtensionOffers {
     pub(crate) limits: Arc<Limits>,
 }
 
+/// The part of an event that subscriptions select by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct EventTopic<'a> {
+    pub(crate) form: EventFormat,
     pub(crate) name: &'a str,
     pub(crate) tool: Option<&'a str>,
+    /// The extension whose note or fault this is. It does not receive the event, because it might answer with
+    /// another one.
+    pub(crate) about: Option<&'a ExtensionName>,
+}
+
+/// The form of an event frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EventFormat {
+    /// The form of zot's protocol.
+    Lifecycle,
+    /// The form of `--json`, for extensions with the capability `events_2`.
+    Session,
+}
+
+impl<'a> EventTopic<'a> {
+    pub(crate) fn for_lifecycle(name: &'a str, tool: Option<&'a str>) -> Self {
+        Self { form: EventFormat::Lifecycle, name, tool, about: None }
+    }
+
+    pub(crate) fn for_session(name: &'a str, tool: Option<&'a str>) -> Self {
+        Self { form: EventFormat::Session, ..Self::for_lifecycle(name, tool) }
+    }
 }
 
 /// A tool that passed the checks.
@@ -106,10 +131,13 @@ impl ExtensionOffers {
         Ok(())
     }
 
-    /// Adds subscriptions. Returns messages about invalid entries, which count in their strictest
-    /// interpretation.
+    /// Adds subscriptions, or replaces the earlier ones. Returns messages about invalid entries, which count
+    /// in their strictest interpretation.
     pub(crate) fn subscribe(&mut self, subscribe: Subscribe) -> Vec<String> {
         let mut wrong = Vec::new();
+        if subscribe.replace && self.has_capability(capability::EVENTS_2) {
+            self.remove_subscriptions();
+        }
         for entry in subscribe.events {
             if entry.role.as_deref().is_some_and(|role| role != InterceptRole::Observe.name()) {
                 let event = excerpt(&entry.event);
@@ -125,6 +153,14 @@ impl ExtensionOffers {
         wrong
     }
 
+    fn remove_subscriptions(&mut self) {
+        self.events.clear();
+        self.watched_tools = ToolFilter::default();
+        self.intercepts.clear();
+        self.tool_calls = ToolCallRoles::default();
+        self.gates.clear();
+    }
+
     fn add_watched_event(&mut self, entry: Subscription, wrong: &mut Vec<String>) {
         let tools = tools_of(&entry, wrong);
         if self.events.len() < MAX_EVENTS && entry.event.len() <= MAX_NAME {
@@ -136,7 +172,9 @@ impl ExtensionOffers {
     }
 
     fn add_intercept(&mut self, entry: Subscription, wrong: &mut Vec<String>) {
-        let Some(kind) = InterceptKind::from_name(&entry.event) else {
+        let known = InterceptKind::from_name(&entry.event)
+            .filter(|kind| !kind.is_wait() || self.has_capability(capability::EVENTS_2));
+        let Some(kind) = known else {
             let name = excerpt(&entry.event);
             return wrong.push(format!("cannot intercept {name:?}: this version has no such hook, and the subscription has no effect; the hooks are {}", hook_names()));
         };
@@ -150,12 +188,21 @@ impl ExtensionOffers {
         if role == Some(InterceptRole::Observe) {
             return self.add_watched_event(entry, wrong);
         }
+        if kind.is_wait() != (role == Some(InterceptRole::Wait)) {
+            let (hook, counts) = match kind.is_wait() {
+                true => {
+                    (kind.name(), "has only the role `wait`; the subscription counts as one with this role")
+                }
+                false => (kind.name(), "has no role `wait`; the subscription counts as one without a role"),
+            };
+            wrong.push(format!("intercept {hook}: this hook {counts}"));
+        }
         let tools = tools_of(&entry, wrong);
         self.intercepts.insert(kind);
         match (kind, role) {
             (InterceptKind::ToolCall, role) => self.tool_calls.add(role, tools),
             (kind, Some(InterceptRole::Gate)) => _ = self.gates.insert(kind),
-            (_, None | Some(InterceptRole::Rewrite | InterceptRole::Observe)) => {}
+            (_, None | Some(InterceptRole::Rewrite | InterceptRole::Observe | InterceptRole::Wait)) => {}
         }
     }
 
@@ -252,7 +299,8 @@ fn object_schema(schema: &RawJson) -> Result<(), String> {
 }
 
 fn hook_names() -> String {
-    InterceptKind::ALL.iter().map(|hook| hook.name()).collect::<Vec<_>>().join(", ")
+    let hooks = InterceptKind::ALL.iter().filter(|hook| !hook.is_wait());
+    hooks.map(|hook| hook.name()).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the beginning of a name with unknown content, for messages.
@@ -341,7 +389,7 @@ mod tests {
         let mut offers = ExtensionOffers::default();
         let events = events.iter().map(|&name| name.into()).collect();
         let intercept = serde_json::from_str(intercept).unwrap();
-        let wrong = offers.subscribe(Subscribe { events, intercept });
+        let wrong = offers.subscribe(Subscribe { replace: false, events, intercept });
         (offers, wrong)
     }
 
@@ -350,6 +398,7 @@ mod tests {
         let (mut offers, wrong) = subscribe(&["turn_end"], r#"["tool_call"]"#);
         assert_eq!(wrong, Vec::<String>::new());
         let more = Subscribe {
+            replace: false,
             events: vec!["later_event".into()],
             intercept: vec!["turn_start".into(), "warp".into()],
         };
@@ -391,5 +440,40 @@ mod tests {
         let (offers, wrong) = subscribe(&[], r#"[{"event":"turn_start","tools":["bash"]}]"#);
         assert_eq!(wrong, [r#""turn_start": only `tool_call` can name tools; these are ignored"#]);
         assert!(offers.intercepts.contains(&InterceptKind::TurnStart));
+    }
+
+    #[test]
+    fn replacing_subscription_removes_the_earlier_ones_with_events_2() {
+        let replace = || Subscribe { replace: true, events: vec!["tool_end".into()], intercept: Vec::new() };
+        for (capabilities, left) in [(Vec::new(), (2, 1)), (vec![capability::EVENTS_2.to_owned()], (1, 0))] {
+            let (mut offers, _) = subscribe(&["turn_end"], r#"[{"event":"tool_call","role":"gate"}]"#);
+            offers.capabilities = capabilities;
+            assert_eq!(offers.subscribe(replace()), Vec::<String>::new());
+            assert_eq!((offers.events.len(), offers.intercepts.len()), left);
+            assert_eq!(offers.tool_calls.role_for("bash").is_some(), left.1 == 1);
+        }
+    }
+
+    #[test]
+    fn wait_is_the_only_role_of_its_events() {
+        let wait = |capability: Option<&str>, intercept: &str| {
+            let capabilities = capability.map(str::to_owned).into_iter().collect();
+            let mut offers = ExtensionOffers { capabilities, ..ExtensionOffers::default() };
+            let intercept = serde_json::from_str(intercept).unwrap();
+            let wrong = offers.subscribe(Subscribe { intercept, ..Subscribe::default() });
+            (offers, wrong)
+        };
+        let agent_end = r#"[{"event":"agent_end","role":"wait"}]"#;
+        let (offers, wrong) = wait(Some(capability::EVENTS_2), agent_end);
+        assert_eq!((offers.intercepts, wrong), (BTreeSet::from([InterceptKind::AgentEnd]), Vec::new()));
+        let (offers, wrong) = wait(None, agent_end);
+        assert!(offers.intercepts.is_empty());
+        assert!(wrong[0].starts_with(r#"cannot intercept "agent_end""#), "{wrong:?}");
+        let (offers, wrong) = wait(Some(capability::EVENTS_2), r#"["turn_end"]"#);
+        assert!(offers.intercepts.contains(&InterceptKind::TurnEnd));
+        assert!(wrong[0].contains("has only the role `wait`"), "{wrong:?}");
+        let (offers, wrong) = wait(Some(capability::EVENTS_2), r#"[{"event":"tool_call","role":"wait"}]"#);
+        assert_eq!(offers.tool_calls.role_for("bash"), Some(InterceptorRole::Plain));
+        assert!(wrong[0].contains("has no role `wait`"), "{wrong:?}");
     }
 }

@@ -36,7 +36,7 @@ fn session_starts_answers_and_shuts_down() {
     ));
     fixture
         .session
-        .send_message(HostFrame::Event(haft_protocol::ext::LifecycleEvent::turn_start(2)), fixture.now);
+        .send_message(HostFrame::from(haft_protocol::ext::LifecycleEvent::turn_start(2)), fixture.now);
     fixture.session.shutdown(fixture.now);
     fixture.settle();
     fixture.line(r#"{"type":"shutdown_ack"}"#);

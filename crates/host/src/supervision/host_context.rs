@@ -30,6 +30,7 @@ use crate::supervision::code_digests::CodeDigests;
 use crate::supervision::config::HostConfig;
 use crate::supervision::project_check::ProjectCheckCache;
 use crate::supervision::sandbox_setup::SandboxedStart;
+use crate::supervision::session_start::SessionStartNotice;
 use crate::supervision::silent_starts::SilentStarts;
 use crate::timeouts::Timeouts;
 use crate::wire::fault::{ExtensionFailure, FaultCode};
@@ -62,6 +63,7 @@ pub(crate) struct HostContext {
     /// The common hello of extensions without their own deadlines.
     common_hello_ack: OnceLock<CommonHelloAck>,
     pub(crate) pump: Arc<EventPump>,
+    pub(crate) session_start: SessionStartNotice,
     pub(crate) provided: Option<Arc<ServiceProvider>>,
 }
 
@@ -88,6 +90,7 @@ impl HostContext {
             silent: SilentStarts::new(Arc::clone(&state)),
             state,
             pump: Arc::new(EventPump::new(&config.limits)),
+            session_start: SessionStartNotice::default(),
             timeouts: Arc::new(config.timeouts),
             limits: Arc::new(config.limits),
             config,
@@ -269,6 +272,7 @@ impl HostContext {
             capability::TOOLS_2,
             capability::CANCEL,
             capability::PROGRESS,
+            capability::EVENTS_2,
         ];
         let services = self.provided.is_some().then_some(capability::HOST_SERVICES);
         always.into_iter().chain(services).map(str::to_owned).collect()

@@ -8,6 +8,7 @@ use haft_launch::sandbox;
 use haft_packages::ExtensionSpec;
 use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::event::{AgentEvent, NoteLevel};
+use haft_protocol::ext::InterceptKind;
 use tokio::sync::{SemaphorePermit, oneshot, watch};
 use tokio::time::{Duration, Instant, sleep, timeout};
 
@@ -225,6 +226,8 @@ impl ProcessSupervisor {
         if let Some(backlog) = &self.backlog {
             backlog.hand_over(instance);
         }
+        let within = self.shared.timeouts.intercept_within(&self.spec, InterceptKind::SessionStart);
+        self.shared.session_start.ask_process(instance, within, true);
         self.shared.notify_change();
     }
 

@@ -28,3 +28,4 @@ mod slow;
 mod supervision;
 mod support;
 mod tools;
+mod waits;

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use haft_core::hooks::Observer;
+use haft_core::session::Session;
 use haft_host::{DiscoveredExtensions, ExtensionState, Host, HostConfig};
 use haft_packages::{ExtensionSpec, LaunchPlan};
 use haft_protocol::RawJson;
@@ -26,7 +27,8 @@ name, events = sys.argv[1], json.loads(sys.argv[2])
 def emit(frame):
     sys.stdout.write(json.dumps(frame) + "\n")
     sys.stdout.flush()
-emit({"type":"hello","name":name,"capabilities":["event_gap", "ping"]})
+second = ["events_2"] if name.startswith("new") else []
+emit({"type":"hello","name":name,"capabilities":["event_gap", "ping"] + second})
 emit({"type":"subscribe","events":events})
 emit({"type":"ready"})
 while not os.path.exists(name + ".go"):
@@ -42,6 +44,8 @@ with open(name + ".seen", "w") as seen:
             break
         elif frame["type"] == "event_intercept":
             emit({"type":"event_intercept_response","id":frame["id"],"block":True,"reason":"no"})
+        elif frame.get("step") == 40 and name.startswith("new"):
+            emit({"type":"subscribe","replace":True,"events":["tool_end"]})
         elif frame.get("step") == 50 and name == "late":
             emit({"type":"subscribe","intercept":["tool_call"]})
 "#;
@@ -329,4 +333,100 @@ async fn concurrent_events_keep_order_per_sender() {
         }
     }
     assert_eq!(fixture.events.faults(), []);
+}
+
+fn tool_end(duration_ms: u64) -> AgentEvent {
+    AgentEvent::ToolEnd { id: ToolCallId::new("t"), name: "bash".into(), duration_ms }
+}
+
+#[tokio::test]
+async fn each_extension_receives_events_in_the_form_that_it_announced() {
+    let names = json!(["turn_start", "tool_end", "ext_notify"]);
+    let fixture = ObserverHost::start(&[("old", names.clone()), ("new", names)], |_| {}).await;
+    ["old", "new"].iter().for_each(|name| fixture.go(name));
+    let session = Session::in_memory("/srv/app".as_ref());
+    fixture.host.session_start(Some(&session));
+    for event in [step(1), AgentEvent::TextDelta { delta: "he".into() }, tool_end(12)] {
+        fixture.tell(&event);
+    }
+    fixture.host.shutdown().await;
+    let events = |name| {
+        let frames = fixture.seen(name).into_iter().filter(|frame| frame["type"] == "event");
+        frames.map(|frame| frame.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(events("old"), [r#"{"type":"event","event":"turn_start","step":1}"#]);
+    let id = session.id();
+    assert_eq!(
+        events("new"),
+        [
+            format!(r#"{{"type":"event","event":"turn_start","step":1,"session":"{id}"}}"#),
+            format!(
+                r#"{{"type":"event","event":"tool_end","id":"t","name":"bash","duration_ms":12,"session":"{id}"}}"#
+            ),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn subscription_that_replaces_removes_the_earlier_ones() {
+    let fixture = ObserverHost::start(&[("new", json!(["turn_start"]))], |_| {}).await;
+    fixture.go("new");
+    fixture.tell(&step(40));
+    // The new subscription applies once the host has read it.
+    let replaced = |fixture: &ObserverHost| {
+        fixture.tell(&tool_end(1));
+        fixture.seen("new").iter().any(|frame| frame["event"] == "tool_end")
+    };
+    fixture.until(replaced).await;
+    fixture.tell(&step(41));
+    fixture.tell(&tool_end(2));
+    fixture.host.shutdown().await;
+    assert_eq!(fixture.steps("new"), [40]);
+    assert_eq!(fixture.seen("new").iter().rev().nth(1).unwrap()["duration_ms"], 2);
+}
+
+/// Sends a note for each note that it receives.
+const ECHO: &str = r#"
+import json, sys
+name = sys.argv[1]
+def emit(frame):
+    sys.stdout.write(json.dumps(frame) + "\n")
+    sys.stdout.flush()
+emit({"type":"hello","name":name,"capabilities":["events_2"]})
+emit({"type":"subscribe","events":["ext_notify"]})
+emit({"type":"ready"})
+if name == "speaker":
+    emit({"type":"notify","level":"info","message":"from speaker"})
+for line in sys.stdin:
+    frame = json.loads(line)
+    if frame.get("event") == "ext_notify" and name == "echo":
+        emit({"type":"notify","level":"info","message":"heard " + frame["extension"]})
+    elif frame["type"] == "shutdown":
+        break
+"#;
+
+#[tokio::test]
+async fn extension_receives_notes_of_others_but_not_its_own() {
+    let dir = tempfile::tempdir().unwrap();
+    let (events, mut config) = (Events::default(), config());
+    config.timeouts = brisk();
+    let specs = ["echo", "speaker"].map(|name| {
+        let args = ["-c", ECHO, name].map(str::to_owned).to_vec();
+        spec(name, dir.path(), LaunchPlan::Process { program: program(&["python3"]), args })
+    });
+    let host = Host::builder(config).events(events.sink()).specs(specs.to_vec()).start().await;
+    let speaker = ExtensionName::new("speaker");
+    let notes = || {
+        let all = events.all();
+        let texts = all.into_iter().filter_map(|event| {
+            if let AgentEvent::ExtNotify { message, .. } = event { Some(message) } else { None }
+        });
+        texts.collect::<Vec<_>>()
+    };
+    // The first note may precede the subscription of the other extension.
+    eventually(|| notes().iter().any(|note| note == "from speaker")).await;
+    host.restart(&speaker).await.unwrap();
+    eventually(|| notes().iter().any(|note| note == "heard speaker")).await;
+    host.shutdown().await;
+    assert!(!notes().iter().any(|note| note == "heard echo"), "{:?}", notes());
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_protocol::ext::{LifecycleEvent, RegisterCommand, RegisterTool};
+use haft_protocol::ext::{RegisterCommand, RegisterTool, event_names};
 use serde::de::DeserializeOwned;
 
 use super::{ManifestError, ObjectFields};
@@ -90,11 +90,11 @@ fn read_activation(fields: &ObjectFields<'_>, guards: bool) -> Result<Option<Act
         match entry.split_once(':') {
             Some(("tool", name)) => _ = tools.insert(name),
             Some(("command", name)) => _ = commands.insert(name),
-            Some(("event", name)) if LifecycleEvent::NAMES.contains(&name) => {
+            Some(("event", name)) if event_names().any(|known| known == name) => {
                 _ = events.insert(name.to_owned())
             }
             Some(("event", name)) => {
-                let known = LifecycleEvent::NAMES.join(", ");
+                let known = event_names().collect::<Vec<_>>().join(", ");
                 return Err(wrong(&format!("has the unknown event {name:?}; the known events are {known}")));
             }
             Some(_) | None => {

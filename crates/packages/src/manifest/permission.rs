@@ -109,6 +109,8 @@ pub enum InterceptPermissionRole {
     Rewrite,
     /// Changes the text that the user sees; a failure withholds the text.
     Redactor,
+    /// Handles an event while haft waits, and decides nothing.
+    Wait,
 }
 
 /// The files that a process opens by itself. Paths are as the user writes them: absolute, or beginning with `~`,
@@ -152,7 +154,8 @@ impl Permissions {
 
     /// True if it may change the action, and not only block it.
     pub fn may_change(&self, event: InterceptKind) -> bool {
-        self.intercept.iter().any(|entry| entry.event == event && entry.role != InterceptPermissionRole::Gate)
+        use InterceptPermissionRole::{Gate, Wait};
+        self.intercept.iter().any(|entry| entry.event == event && !matches!(entry.role, Gate | Wait))
     }
 
     /// Returns the longest granted deadline of its decision about this event in all roles, if any was granted.
@@ -242,7 +245,7 @@ impl ToolEffect {
 }
 
 impl InterceptPermissionRole {
-    const ALL: &'static [Self] = &[Self::Gate, Self::Rewrite, Self::Redactor];
+    const ALL: &'static [Self] = &[Self::Gate, Self::Rewrite, Self::Redactor, Self::Wait];
 
     /// Returns the value in a manifest.
     pub const fn name(self) -> &'static str {
@@ -250,12 +253,15 @@ impl InterceptPermissionRole {
             Self::Gate => "gate",
             Self::Rewrite => "rewrite",
             Self::Redactor => "redactor",
+            Self::Wait => "wait",
         }
     }
 
     /// True if the role exists for this event.
     fn applies_to(self, event: InterceptKind) -> bool {
         match (self, event) {
+            (Self::Wait, event) => event.is_wait(),
+            (_, event) if event.is_wait() => false,
             (Self::Gate, InterceptKind::BeforeAgentStart | InterceptKind::BeforeCompact) => false,
             (Self::Redactor, event) => event == InterceptKind::AssistantMessage,
             (Self::Gate | Self::Rewrite, _) => true,

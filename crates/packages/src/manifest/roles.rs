@@ -67,7 +67,7 @@ pub(super) fn read(
         match role {
             InterceptPermissionRole::Gate => roles.gates.push(event),
             InterceptPermissionRole::Redactor => roles.redactor = true,
-            InterceptPermissionRole::Rewrite => {}
+            InterceptPermissionRole::Rewrite | InterceptPermissionRole::Wait => {}
         }
     }
     Ok(roles)
@@ -81,6 +81,14 @@ fn read_entry(
     let event = InterceptKind::from_name(&event).ok_or_else(|| entry.error("event", &known_events()))?;
     let required = entry.boolean("required")?.unwrap_or(false);
     entry.require_block_policy()?;
+    if event.is_wait() {
+        return match entry.text("role")?.as_deref() {
+            Some("wait") if required => Err(entry.error("required", "needs the role `gate` or `redactor`")),
+            Some("wait") => Ok((event, Some(InterceptPermissionRole::Wait), false)),
+            Some("observe" | "observer") if !required => Ok((event, None, false)),
+            _ => Err(entry.error("role", &format!("must be `wait` for `{}`", event.name()))),
+        };
+    }
     // The default is the safe role: a failure blocks.
     let role = match entry.text("role")?.as_deref().unwrap_or("gate") {
         "gate" => Some(InterceptPermissionRole::Gate),

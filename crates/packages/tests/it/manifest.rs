@@ -124,8 +124,7 @@ fn invalid_activation_starts_the_extension_immediately() {
         let expect = format!("`activation` has the unknown entry {entry:?}; {kinds}");
         starts_at_once(&format!(r#""activation":[{entry:?}]"#), &expect);
     }
-    let events =
-        "session_start, turn_start, tool_call, assistant_message, turn_end, compaction_start, compaction_end";
+    let events = haft_protocol::ext::event_names().collect::<Vec<_>>().join(", ");
     let expect = format!("`activation` has the unknown event \"warp\"; the known events are {events}");
     starts_at_once(r#""activation":["event:warp"]"#, &expect);
     let tools = r#""tools":[{"name":"t"}]"#;

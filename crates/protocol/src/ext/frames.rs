@@ -5,10 +5,10 @@ use serde::Serialize;
 use crate::codec::{CheckedJson, FrameSet};
 use crate::ext::{
     CancelRequest, ClearNotes, CommandCompletions, CommandCompletionsResponse, CommandInvoked,
-    CommandResponse, EventGap, EventIntercept, EventInterceptResponse, Hello, HelloAck, HostCall,
+    CommandResponse, EventFrame, EventGap, EventIntercept, EventInterceptResponse, Hello, HelloAck, HostCall,
     HostCallCancel, HostResult, LifecycleEvent, Notify, PanelClose, PanelKey, PanelRender, PanelResize, Ping,
-    Pong, Ready, RegisterCommand, RegisterRejected, RegisterTool, SetStatus, Shutdown, ShutdownAck,
-    Subscribe, ToolCallFrame, ToolCallProgress, ToolResultFrame,
+    Pong, Ready, RegisterCommand, RegisterRejected, RegisterTool, SessionEvent, SetStatus, Shutdown,
+    ShutdownAck, Subscribe, ToolCallFrame, ToolCallProgress, ToolResultFrame,
 };
 use crate::read;
 
@@ -106,7 +106,7 @@ frames! {
         /// The model called one of the extension's tools.
         ToolCall(ToolCallFrame) = "tool_call",
         /// A subscribed event.
-        Event(LifecycleEvent) = "event",
+        Event(EventFrame) = "event",
         /// The host dropped events. Needs the capability `event_gap`.
         EventGap(EventGap) = "event_gap",
         /// A subscribed hook: the host waits for the decision.
@@ -125,5 +125,17 @@ frames! {
         Ping(Ping) = "ping",
         /// Shuts the extension down.
         Shutdown(Shutdown) = "shutdown",
+    }
+}
+
+impl From<LifecycleEvent> for HostFrame {
+    fn from(event: LifecycleEvent) -> Self {
+        Self::Event(event.into())
+    }
+}
+
+impl From<SessionEvent> for HostFrame {
+    fn from(event: SessionEvent) -> Self {
+        Self::Event(event.into())
     }
 }

@@ -64,6 +64,9 @@ pub mod capability {
     pub const CANCEL: &str = "cancel";
     /// The extension sends `progress` during its tool calls. Both sides announce it.
     pub const PROGRESS: &str = "progress";
+    /// The extension receives events in the form of `--json`, and can subscribe to all of them,
+    /// wait for some of them, and replace its subscriptions.
+    pub const EVENTS_2: &str = "events_2";
 
     /// All capabilities that this version knows.
     pub const ALL: &[&str] = &[
@@ -87,6 +90,7 @@ pub mod capability {
         TOOLS_2,
         CANCEL,
         PROGRESS,
+        EVENTS_2,
     ];
 }
 

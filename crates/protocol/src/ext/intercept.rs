@@ -19,6 +19,7 @@ mod before_agent_start;
 mod before_compact;
 mod tool_call;
 mod turn_start;
+mod wait;
 
 use std::fmt;
 
@@ -38,6 +39,11 @@ pub use before_agent_start::{BeforeAgentStartDecision, InterceptBeforeAgentStart
 pub use before_compact::{BeforeCompactDecision, CompactEntry, InterceptBeforeCompact};
 pub use tool_call::{InterceptToolCall, ToolCallDecision};
 pub use turn_start::{InterceptTurnStart, TurnStartDecision};
+pub use wait::{
+    InterceptAgentEnd, InterceptAgentStart, InterceptMessageStart, InterceptSessionShutdown,
+    InterceptSessionStart, InterceptToolEnd, InterceptTurnEnd, MessageRole, SessionShutdownReason,
+    SessionStartReason,
+};
 
 /// One hook: its request, its decision, and the wire form of the decision.
 pub trait InterceptHook: Into<Intercept> {
@@ -109,6 +115,20 @@ hooks! {
     /// Before the conversation is compacted. Needs the capability `before_compact`; zot does not
     /// have it.
     BeforeCompact(InterceptBeforeCompact) = "before_compact",
+    /// The session started. Only for the role `wait`.
+    SessionStart(InterceptSessionStart) = "session_start",
+    /// The session or the extension ends. Only for the role `wait`.
+    SessionShutdown(InterceptSessionShutdown) = "session_shutdown",
+    /// The agent begins to work on a prompt. Only for the role `wait`.
+    AgentStart(InterceptAgentStart) = "agent_start",
+    /// The agent has stopped. Only for the role `wait`.
+    AgentEnd(InterceptAgentEnd) = "agent_end",
+    /// A step is finished. Only for the role `wait`.
+    TurnEnd(InterceptTurnEnd) = "turn_end",
+    /// A message begins. Only for the role `wait`.
+    MessageStart(InterceptMessageStart) = "message_start",
+    /// A tool has finished. Only for the role `wait`.
+    ToolEnd(InterceptToolEnd) = "tool_end",
 }
 
 /// A hook: the extension can stop or change the next action. The extension answers with

@@ -86,15 +86,22 @@ pub struct RegisterRejected {
     pub reason: String,
 }
 
-/// Subscribes to events and hooks, in addition to earlier subscriptions.
+/// Subscribes to events and hooks, in addition to earlier subscriptions or in their place.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Subscribe {
+    /// True removes all earlier subscriptions first. Needs the capability `events_2`; ignored
+    /// without it.
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "std::ops::Not::not")]
+    pub replace: bool,
     /// The events: `session_start`, `turn_start`, `turn_end`, `tool_call`, `assistant_message`,
-    /// `compaction_start`, `compaction_end`. The host accepts other names and never sends them.
+    /// `compaction_start`, `compaction_end`; with the capability `events_2`, also the events of
+    /// `--json`. The host accepts other names and never sends them.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<Subscription>,
     /// The hooks: `tool_call`, `turn_start`, `assistant_message`, `before_agent_start`,
-    /// `before_compact`. The host reports and ignores other names.
+    /// `before_compact`; with the role `wait`, `session_start`, `session_shutdown`, `agent_start`,
+    /// `agent_end`, `turn_end`, `message_start` and `tool_end`. The host reports and ignores other
+    /// names.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub intercept: Vec<Subscription>,
 }

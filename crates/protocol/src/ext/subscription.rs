@@ -69,6 +69,9 @@ named_enum! {
         Rewrite = "rewrite",
         /// Receives `event` frames and is never asked.
         Observe = "observe",
+        /// Handles an event while the host waits, and decides nothing. Needs the capability
+        /// `events_2`.
+        Wait = "wait",
     }
 }
 
@@ -105,7 +108,7 @@ struct NarrowSubscription {
     /// Limits `tool_call` to calls of these tools, without regard to case; empty means every tool.
     #[serde(default, deserialize_with = "null_is_default")]
     tools: Vec<String>,
-    /// `gate`, `rewrite` or `observe`; only for `intercept`.
+    /// `gate`, `rewrite`, `observe` or `wait`; only for `intercept`.
     #[serde(default)]
     role: Option<String>,
 }

@@ -35,7 +35,7 @@ fn reads_both_names_of_a_normal_end() {
         let line = format!(r#"{{"type":"event","event":"turn_end","stop":"{stop}"}}"#);
         decode::<HostFrame>(line.as_bytes()).unwrap()
     };
-    let expect = DecodedFrame::Known(HostFrame::Event(LifecycleEvent::turn_end(StopCause::End, None)));
+    let expect = DecodedFrame::Known(HostFrame::from(LifecycleEvent::turn_end(StopCause::End, None)));
     assert_eq!(end("end_turn"), expect);
     assert_eq!(end("end"), expect);
 }

@@ -3,7 +3,7 @@
 use haft_protocol::RawJson;
 use haft_protocol::codec::{self, DecodedFrame, LineLimits, decode, decode_with_limit, encode, is_blank};
 use haft_protocol::error::DecodeError;
-use haft_protocol::ext::{ExtensionFrame, HostFrame, LifecycleEvent, Limits};
+use haft_protocol::ext::{EventFrame, ExtensionFrame, HostFrame, LifecycleEvent, Limits};
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::limits::{MAX_DEPTH, MAX_LINE, MAX_NODES};
 
@@ -243,8 +243,9 @@ fn tool_call_event_is_valid_for_any_arguments() {
     {
         let event =
             LifecycleEvent::tool_call(ToolCallId::new("t1"), "read".into(), RawJson::parse(args).unwrap());
-        let line = encode(&HostFrame::Event(event)).unwrap();
-        let Ok(DecodedFrame::Known(HostFrame::Event(event))) = decode(line.as_bytes()) else {
+        let line = encode(&HostFrame::from(event)).unwrap();
+        let decoded = decode(line.as_bytes());
+        let Ok(DecodedFrame::Known(HostFrame::Event(EventFrame::Lifecycle(event)))) = decoded else {
             panic!("refused: {line}");
         };
         assert_eq!(event.tool_args.as_ref().map(RawJson::as_str), told);

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use haft_protocol::content::{ContentBlock, Image, ToolCall};
-use haft_protocol::event::{AgentEvent, CompactReason, ErrorStage, ExtensionFault, NoteLevel, RetryReason};
+use haft_protocol::event::{
+    AgentEvent, AgentEventKind, CompactReason, ErrorStage, ExtensionFault, NoteLevel, RetryReason,
+};
 use haft_protocol::ext::HostCallError;
 use haft_protocol::ids::{ExtensionName, ToolCallId};
 use haft_protocol::message::{AssistantBlock, Rfc3339Time, StopCause, TokenUsage};
@@ -312,4 +314,15 @@ fn every_event_has_a_line_that_fits_the_schema() {
         .filter_map(|branch| branch["properties"]["type"]["const"].as_str().map(str::to_owned))
         .collect();
     assert_eq!(kinds, consts);
+}
+
+#[test]
+fn kind_of_every_event_is_its_type() {
+    let mut kinds = BTreeSet::new();
+    for event in events() {
+        let json: serde_json::Value = serde_json::to_value(&event).unwrap();
+        assert_eq!(json["type"], event.kind().name());
+        kinds.insert(event.kind());
+    }
+    assert_eq!(kinds, AgentEventKind::ALL.iter().copied().collect());
 }

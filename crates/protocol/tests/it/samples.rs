@@ -2,7 +2,7 @@
 
 use haft_protocol::RawJson;
 use haft_protocol::content::{ContentBlock, Image, ResolvedPath};
-use haft_protocol::event::{CompactReason, NoteLevel};
+use haft_protocol::event::{AgentEvent, CompactReason, NoteLevel};
 use haft_protocol::ext::*;
 use haft_protocol::ids::{ExtensionName, PanelId, RequestId, ToolCallId};
 use haft_protocol::message::StopCause;
@@ -23,9 +23,33 @@ fn panel() -> PanelId {
     PanelId::new("todos")
 }
 
+fn tool_end() -> AgentEvent {
+    AgentEvent::ToolEnd { id: ToolCallId::new("toolu_1"), name: "bash".into(), duration_ms: 12 }
+}
+
+/// The questions of the role `wait`.
+fn waits() -> Vec<HostFrame> {
+    vec![
+        InterceptSessionStart {
+            session_id: "0199".into(),
+            session_path: Some("/s/0199.jsonl".into()),
+            reason: SessionStartReason::Resume,
+            previous_path: Some("/s/0198.jsonl".into()),
+        }
+        .into_frame(id("11")),
+        InterceptSessionShutdown { reason: SessionShutdownReason::Quit }.into_frame(id("12")),
+        InterceptAgentStart {}.into_frame(id("13")),
+        InterceptAgentEnd { error: Some("refused".into()) }.into_frame(id("14")),
+        InterceptTurnEnd { stop: StopCause::End, error: None }.into_frame(id("15")),
+        InterceptMessageStart { role: MessageRole::Assistant }.into_frame(id("16")),
+        InterceptToolEnd { tool_id: ToolCallId::new("toolu_1"), tool_name: "bash".into(), duration_ms: 12 }
+            .into_frame(id("17")),
+    ]
+}
+
 pub(crate) fn host() -> Vec<HostFrame> {
     let bash = || json(r#"{ "command": "ls" }"#);
-    vec![
+    let mut frames = vec![
         hello_ack().into(),
         RegisterRejected {
             what: "tool".into(),
@@ -51,6 +75,7 @@ pub(crate) fn host() -> Vec<HostFrame> {
         LifecycleEvent::compaction_end(None, Some("aborted".into())).into(),
         LifecycleEvent::turn_end(StopCause::End, None).into(),
         LifecycleEvent::turn_end(StopCause::Error, Some("refused".into())).into(),
+        SessionEvent::new(&tool_end(), "0199").unwrap().into(),
         EventGap { lost: 12 }.into(),
         InterceptToolCall {
             tool_id: ToolCallId::new("toolu_1"),
@@ -73,6 +98,15 @@ pub(crate) fn host() -> Vec<HostFrame> {
         InterceptBeforeAgentStart { prompt: "rain?".into(), system_prompt: "You are haft.".into() }
             .into_frame(id("7")),
         before_compact().into_frame(id("9")),
+    ];
+    frames.extend(waits());
+    frames.extend(notifications());
+    frames
+}
+
+/// The frames that ask nothing.
+fn notifications() -> Vec<HostFrame> {
+    vec![
         CancelRequest { id: id("3") }.into(),
         host_result().into(),
         ask_result().into(),
@@ -178,8 +212,11 @@ pub(crate) fn extension() -> Vec<ExtensionFrame> {
         RegisterCommand { name: "todo".into(), description: String::new(), completes: true }.into(),
         register_tool().into(),
         register_bash().into(),
-        Subscribe { events: vec!["turn_end".into()], intercept: vec!["tool_call".into()] }.into(),
+        Subscribe { replace: false, events: vec!["turn_end".into()], intercept: vec!["tool_call".into()] }
+            .into(),
+        Subscribe { replace: true, events: vec!["tool_end".into()], intercept: Vec::new() }.into(),
         Subscribe {
+            replace: false,
             events: vec![Subscription::new("tool_call").tools(["edit"])],
             intercept: vec![Subscription::new("tool_call").tools(["bash"]).role(InterceptRole::Gate)],
         }

@@ -22,5 +22,5 @@ fn hooks_are_the_consts_of_the_schema() {
     let names: Vec<_> = InterceptKind::ALL.iter().map(|kind| kind.name()).collect();
     assert_eq!(consts(&schemars::schema_for!(EventIntercept), "event"), names);
     assert!(names.iter().all(|name| InterceptKind::from_name(name).is_some_and(|kind| kind.name() == *name)));
-    assert_eq!(InterceptKind::from_name("turn_end"), None);
+    assert_eq!(InterceptKind::from_name("warp"), None);
 }

@@ -38,6 +38,7 @@ fn host_frames_serialize_as_documented_lines() {
     {"type":"event","event":"compaction_end","error":"aborted"}
     {"type":"event","event":"turn_end","stop":"end"}
     {"type":"event","event":"turn_end","stop":"error","error":"refused"}
+    {"type":"event","event":"tool_end","id":"toolu_1","name":"bash","duration_ms":12,"session":"0199"}
     {"type":"event_gap","lost":12}
     {"type":"event_intercept","id":"4","event":"tool_call","tool_id":"toolu_1","tool_name":"bash","tool_args":{"command":"ls"}}
     {"type":"event_intercept","id":"10","event":"tool_call","tool_id":"host-1","tool_name":"bash","tool_args":{"command":"ls"},"caller":"notes","resolved_paths":[{"argument":"path","path":"/srv/ada/x","exists":true,"link":true}]}
@@ -45,6 +46,13 @@ fn host_frames_serialize_as_documented_lines() {
     {"type":"event_intercept","id":"6","event":"assistant_message","text":"one\u2028line"}
     {"type":"event_intercept","id":"7","event":"before_agent_start","prompt":"rain?","system_prompt":"You are haft."}
     {"type":"event_intercept","id":"9","event":"before_compact","reason":"manual","instructions":"mind the tests","tokens_before":7000,"window":8192,"previous_summary":"A bug.","files_read":["a.rs"],"files_modified":["b.rs"],"first_kept":"2","entries":[{"id":"1","text":"[user]\nfix it","may_begin":true},{"id":"2","text":"[result of read]\nx"}]}
+    {"type":"event_intercept","id":"11","event":"session_start","session_id":"0199","session_path":"/s/0199.jsonl","reason":"resume","previous_path":"/s/0198.jsonl"}
+    {"type":"event_intercept","id":"12","event":"session_shutdown","reason":"quit"}
+    {"type":"event_intercept","id":"13","event":"agent_start"}
+    {"type":"event_intercept","id":"14","event":"agent_end","error":"refused"}
+    {"type":"event_intercept","id":"15","event":"turn_end","stop":"end"}
+    {"type":"event_intercept","id":"16","event":"message_start","role":"assistant"}
+    {"type":"event_intercept","id":"17","event":"tool_end","tool_id":"toolu_1","tool_name":"bash","duration_ms":12}
     {"type":"cancel","id":"3"}
     {"type":"host_result","id":"c1","content":[{"type":"text","text":"rain\n"}],"details":{"next_offset":2001}}
     {"type":"host_result","id":"c3","content":[],"value":{"value":"No","why":"answered"}}
@@ -67,6 +75,7 @@ fn extension_frames_serialize_as_documented_lines() {
     {"type":"register_tool","name":"weather","description":"Current weather.","schema":{"type":"object"},"guidelines":["Ask `weather` first."]}
     {"type":"register_tool","name":"bash","label":"Shell","snippet":"Runs a command in a container.","exclusive":true,"timeout_ms":0,"replaces":true}
     {"type":"subscribe","events":["turn_end"],"intercept":["tool_call"]}
+    {"type":"subscribe","replace":true,"events":["tool_end"]}
     {"type":"subscribe","events":[{"event":"tool_call","tools":["edit"]}],"intercept":[{"event":"tool_call","tools":["bash"],"role":"gate"}]}
     {"type":"ready"}
     {"type":"tool_result","id":"3","content":[{"type":"text","text":"fog"},{"type":"image","mime_type":"image/png","data":"iVBORw0KGgo="}],"is_error":true}

@@ -168,7 +168,7 @@ fn event() -> impl Strategy<Value = HostFrame> {
         (option::of(text()), option::of(text()))
             .prop_map(|(text, error)| LifecycleEvent::compaction_end(text, error)),
     ]
-    .prop_map(HostFrame::Event)
+    .prop_map(HostFrame::from)
 }
 
 fn resolved_path() -> impl Strategy<Value = ResolvedPath> {
@@ -240,8 +240,12 @@ pub(crate) fn extension_frame() -> impl Strategy<Value = ExtensionFrame> {
             RegisterCommand { name, description, completes }.into()
         }),
         register_tool(),
-        (subscriptions(), subscriptions())
-            .prop_map(|(events, intercept)| Subscribe { events, intercept }.into()),
+        (subscriptions(), subscriptions()).prop_map(|(events, intercept)| Subscribe {
+            replace: false,
+            events,
+            intercept
+        }
+        .into()),
         Just(Ready {}.into()),
         tool_result(),
         (id(), option::of(vec(block(), 0..3)), option::of(object()))

@@ -1,7 +1,9 @@
 //! `ActiveSession`: an open session, its scheduler, and its current job.
 
+use std::path::Path;
 use std::sync::Arc;
 
+use haft_protocol::ext::{SessionShutdownReason, SessionStartReason};
 use haft_protocol::rpc::{CommandFailure, CommandKind, ErrorCode, SessionData, SessionEnd};
 use tokio_util::sync::CancellationToken;
 
@@ -35,10 +37,11 @@ pub(super) enum SessionStage {
 }
 
 impl ActiveSession {
-    /// Creates the session and sends its start event to extensions.
-    pub(super) fn new(opened: OpenedSession) -> Self {
+    /// Creates the session and sends its start event to extensions. `previous` is the file of the session that
+    /// was open before.
+    pub(super) fn new(opened: OpenedSession, previous: Option<&Path>) -> Self {
         if let Some(extensions) = &opened.extensions {
-            extensions.host.session_start(Some(opened.agent.session()));
+            extensions.host.session_started(opened.agent.session(), opened.reason, previous);
         }
         let closing = CancellationToken::new();
         Self {
@@ -80,6 +83,22 @@ impl ActiveSession {
 impl OpenSessions<ActiveSession> {
     pub(super) fn opened_session(&self, id: &str) -> Option<&Arc<OpenedSession>> {
         self.iter().find(|(other, _)| *other == id).map(|(_, seat)| &seat.opened)
+    }
+
+    /// Returns the reason for the end of a session, for extensions: the start of the current session if that was
+    /// opened later.
+    pub(super) fn shutdown_reason(&self, id: &str) -> SessionShutdownReason {
+        let later = self.iter().skip_while(|(other, _)| *other != id).skip(1);
+        let current =
+            later.filter(|(other, _)| *other == self.current_id()).map(|(_, seat)| seat.opened.reason);
+        match current.last() {
+            Some(SessionStartReason::New) => SessionShutdownReason::New,
+            Some(SessionStartReason::Resume) => SessionShutdownReason::Resume,
+            Some(SessionStartReason::Fork) => SessionShutdownReason::Fork,
+            Some(SessionStartReason::Startup | SessionStartReason::Reload) | None => {
+                SessionShutdownReason::Quit
+            }
+        }
     }
 
     /// True if the session is closing.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
+use haft_protocol::ext::SessionShutdownReason;
 use haft_protocol::rpc::{
     Command, CommandFailure, CommandKind, ErrorCode, ForkCommand, NewSession, ReplyPayload, RpcEvent,
     RpcRequest, RpcResponse, SessionEnd,
@@ -71,7 +72,7 @@ impl<S: SessionProvider> RpcServer<S> {
         questions: QuestionBroker,
         options: ServeOptions,
     ) -> Self {
-        let seat = ActiveSession::new(first);
+        let seat = ActiveSession::new(first, None);
         Self {
             sessions,
             version: options.version,
@@ -245,11 +246,15 @@ impl<S: SessionProvider> RpcServer<S> {
 
     /// Closes an idle session: ends its extensions and writes its file.
     fn close(&mut self, id: &str) {
+        let reason = match self.ending.is_cancelled() {
+            true => SessionShutdownReason::Quit,
+            false => self.open_sessions.shutdown_reason(id),
+        };
         let Some(seat) = self.open_sessions.get_mut(id) else { return };
         let (id, session) = (id.to_owned(), Arc::clone(&seat.opened));
         seat.closing.cancel();
         self.work.spawn(async move {
-            let left = catch_panics(session.end_extensions()).await;
+            let left = catch_panics(session.end_extensions(reason)).await;
             let kept =
                 catch_panics(async { session.agent.session().flush().await.map_err(CommandFailure::other) })
                     .await;
@@ -464,7 +469,12 @@ impl<S: SessionProvider> RpcServer<S> {
             true,
         );
         self.work.spawn(async move {
-            let opened = catch_panics(async { sessions.open(which.await?, &screens).await });
+            let opened = catch_panics(async {
+                let which = which.await?;
+                let reason = which.start_reason();
+                let opened = sessions.open(which, &screens).await?;
+                Ok(OpenedSession { reason, ..opened })
+            });
             let ended = || CommandFailure::new(ErrorCode::Shutdown, "the process is ending");
             let opened = ending.run_until_cancelled(opened).await.unwrap_or_else(|| Err(ended()));
             if opened.is_err() {
@@ -503,13 +513,15 @@ impl<S: SessionProvider> RpcServer<S> {
         if self.open_sessions.get_mut(&id).is_some() {
             self.work.spawn(async move {
                 // No caller needs the result.
-                drop(catch_panics(opened.end_extensions()).await);
+                drop(catch_panics(opened.end_extensions(SessionShutdownReason::Quit)).await);
                 TaskEvent::Gone
             });
             let error = format!("session {id} is already open; name it with `session`");
             return Err(CommandFailure::new(ErrorCode::SessionLocked, error));
         }
-        drop(self.open_sessions.add(id.clone(), ActiveSession::new(opened)));
+        let current = self.open_sessions.opened_session(self.open_sessions.current_id());
+        let previous = current.and_then(|current| current.agent.session().path());
+        drop(self.open_sessions.add(id.clone(), ActiveSession::new(opened, previous.as_deref())));
         Ok(id)
     }
 

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use haft_protocol::event::NoteLevel;
-use haft_protocol::ext::{LifecycleEvent, RegisterRejected};
+use haft_protocol::ext::{EventFrame, RegisterRejected};
 use haft_protocol::ids::PanelId;
 use tokio::sync::mpsc;
 
-use crate::extension::Extension;
+use crate::extension::{EventHandler, Extension};
 use crate::handler::HandlerFailure;
 use crate::host::Host;
 use crate::outbox::FrameOutbox;
@@ -16,7 +16,7 @@ use crate::panel::PanelEvent;
 /// A notification of the host.
 #[derive(Debug)]
 pub(crate) enum OneWay {
-    Event(LifecycleEvent),
+    Event(EventFrame),
     Gap(u64),
     Rejected(RegisterRejected),
     Panel(PanelId, PanelEvent),
@@ -44,13 +44,26 @@ pub(crate) async fn run(
     }
 }
 
-async fn handle_event(extension: &Extension, host: &Host, event: LifecycleEvent) {
-    let tool = event.tool_name.as_deref().unwrap_or_default();
+async fn handle_event(extension: &Extension, host: &Host, event: EventFrame) {
+    // A session event for handlers of the other form, and the tool of a `tool_call`.
+    let lifecycle = match &event {
+        EventFrame::Lifecycle(event) => Some(event.clone()),
+        EventFrame::Session(event) => event.to_lifecycle(),
+    };
+    let tool = lifecycle.as_ref().and_then(|event| event.tool_name.as_deref()).unwrap_or_default();
     let wanted =
-        extension.events.iter().filter(|(name, tools, _)| *name == event.event && tools.matches(tool));
+        extension.events.iter().filter(|(name, tools, _)| name == event.name() && tools.matches(tool));
     for (_, _, handler) in wanted {
-        let outcome = handler.call(event.clone(), host.clone()).await;
-        report(host, &event.event, outcome);
+        let outcome = match (handler, &event, &lifecycle) {
+            (EventHandler::Lifecycle(handler), _, Some(event)) => {
+                handler.call(event.clone(), host.clone()).await
+            }
+            (EventHandler::Session(handler), EventFrame::Session(event), _) => {
+                handler.call(event.clone(), host.clone()).await
+            }
+            (EventHandler::Lifecycle(_), _, None) | (EventHandler::Session(_), _, _) => continue,
+        };
+        report(host, event.name(), outcome);
     }
 }
 

@@ -4,9 +4,11 @@ use std::marker::PhantomData;
 
 use haft_protocol::ext::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CallTool, CommandAction,
-    CommandCompletionsResponse, EventInterceptResponse, ExtensionFrame, InterceptAssistantMessage,
-    InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptHook, InterceptToolCall, InterceptTurnStart,
-    InvokeCommand, QueryCompletions, ToolCallDecision, TurnStartDecision,
+    CommandCompletionsResponse, EventInterceptResponse, ExtensionFrame, InterceptAgentEnd,
+    InterceptAgentStart, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact,
+    InterceptHook, InterceptMessageStart, InterceptSessionShutdown, InterceptSessionStart, InterceptToolCall,
+    InterceptToolEnd, InterceptTurnEnd, InterceptTurnStart, InvokeCommand, QueryCompletions,
+    ToolCallDecision, TurnStartDecision,
 };
 use haft_protocol::ids::RequestId;
 
@@ -66,7 +68,7 @@ impl HostQuestion for CallTool {
 }
 
 macro_rules! hook_questions {
-    ($($hook:ident -> $decision:ident;)*) => { $(
+    ($($hook:ident -> $decision:ty;)*) => { $(
         impl HostQuestion for $hook {
             type Answer = $decision;
 
@@ -89,6 +91,13 @@ hook_questions! {
     InterceptAssistantMessage -> AssistantMessageDecision;
     InterceptBeforeAgentStart -> BeforeAgentStartDecision;
     InterceptBeforeCompact -> BeforeCompactDecision;
+    InterceptSessionStart -> ();
+    InterceptSessionShutdown -> ();
+    InterceptAgentStart -> ();
+    InterceptAgentEnd -> ();
+    InterceptTurnEnd -> ();
+    InterceptMessageStart -> ();
+    InterceptToolEnd -> ();
 }
 
 /// A tool call for a gate, whose response must contain `block`.

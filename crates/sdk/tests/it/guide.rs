@@ -142,6 +142,36 @@ mod reviewing {
     }
 }
 
+/// The session event of the guide.
+mod session_events {
+    use haft_sdk::Extension;
+    use haft_sdk::protocol::event::AgentEvent;
+    use haft_sdk::protocol::ids::ToolCallId;
+
+    #[derive(serde::Deserialize)]
+    struct ToolEnd {
+        name: String,
+        duration_ms: u64,
+    }
+
+    #[tokio::test]
+    async fn event_is_read_as_a_type() {
+        let extension = Extension::new("times", "1.0.0")
+            .on_session_event("tool_end", |event, host| async move {
+                let ToolEnd { name, duration_ms } = event.read()?;
+                host.log(format_args!("{name} took {duration_ms} ms"));
+                Ok::<_, serde_json::Error>(())
+            })
+            .wait_agent_end(|run, host| async move { host.log(format_args!("finished: {:?}", run.error)) });
+        let harness = haft_sdk::testing::Harness::start(extension).await;
+        let id = ToolCallId::new("t");
+        harness.session_event(&AgentEvent::ToolEnd { id, name: "bash".into(), duration_ms: 3 }).await;
+        harness.wait_event(haft_sdk::InterceptAgentEnd { error: None }).await;
+        assert_eq!(harness.notes(), [], "a failed handler sends a note");
+        harness.shutdown().await;
+    }
+}
+
 /// The program of the Rust tutorial.
 mod tutorial {
     use haft_sdk::{Extension, Response, ToolResult};

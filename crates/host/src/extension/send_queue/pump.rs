@@ -6,16 +6,16 @@
 //! most one of these calls. Every other addition to a queue first distributes the earlier events, so each
 //! extension receives all messages in the order in which they were sent.
 
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
-use haft_protocol::ext::{LifecycleEvent, Limits};
+use haft_protocol::ext::Limits;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::yield_now;
 
 use super::SendQueue;
-use super::event::{BatchBuilder, EventBatch, EventFilter, kind};
+use super::event::{BatchBuilder, EventBatch, EventFilter, OutgoingEvent, kind};
 use crate::session::offers::EventTopic;
 
 /// The maximum number of events in one distribution, which fits into every queue.
@@ -32,7 +32,9 @@ pub(crate) trait EventRecipients: Send + Sync {
 /// The event pump of a host.
 pub(crate) struct EventPump {
     longest: usize,
-    watched: AtomicU8,
+    watched: AtomicU64,
+    /// The id of the session, for the session form of events.
+    session: Mutex<Arc<str>>,
     staged: Mutex<StagedEvents>,
     /// True if events are staged.
     has_staged: AtomicBool,
@@ -55,7 +57,8 @@ impl EventPump {
     pub(crate) fn new(limits: &Limits) -> Self {
         Self {
             longest: limits.max_result_line,
-            watched: AtomicU8::new(0),
+            watched: AtomicU64::new(0),
+            session: Mutex::new(Arc::from("")),
             staged: Mutex::default(),
             has_staged: AtomicBool::new(false),
             turns: OnceLock::new(),
@@ -66,24 +69,41 @@ impl EventPump {
         self.watched.fetch_or(filter.kinds, Ordering::Relaxed);
     }
 
-    /// Sends an event to extensions. Never waits.
-    pub(crate) fn publish_event(
-        &self,
-        recipients: &Arc<dyn EventRecipients>,
-        topic: EventTopic<'_>,
-        event: impl FnOnce() -> Option<LifecycleEvent>,
-    ) {
-        if self.watched.load(Ordering::Relaxed) & kind(topic.name) == 0 {
+    /// Sets the session to which all later events belong.
+    pub(crate) fn set_session(&self, id: &str) {
+        *self.session.lock().unwrap_or_else(PoisonError::into_inner) = id.into();
+    }
+
+    /// Returns the id of the session; empty before the session is known.
+    pub(crate) fn session(&self) -> Arc<str> {
+        Arc::clone(&self.session.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// True if an extension watches, or watched before, an event of this topic.
+    pub(crate) fn is_watched(&self, topic: EventTopic<'_>) -> bool {
+        self.watched.load(Ordering::Relaxed) & kind(topic.form, topic.name) != 0
+    }
+
+    /// Sends the forms of one event to extensions. Each form is encoded once, and only if it is watched. Never
+    /// waits.
+    pub(crate) fn publish_event(&self, recipients: &Arc<dyn EventRecipients>, forms: &[OutgoingEvent<'_>]) {
+        let watched = forms.iter().filter(|form| self.is_watched(form.topic));
+        let lines: Vec<_> = watched.map(|form| (form.topic, (form.encode)())).collect();
+        if lines.is_empty() {
             return;
         }
-        let event = event();
         let mut staged = self.lock_staged();
         if staged.recipients.as_ref().is_some_and(|others| !Arc::ptr_eq(others, recipients)) {
             staged.hand_out();
         }
         staged.recipients.get_or_insert_with(|| Arc::clone(recipients));
-        staged.batch.add(topic, event, self.longest);
-        let is_full = staged.batch.len() >= MAX_BATCH_EVENTS || staged.batch.bytes() >= MAX_BATCH_BYTES;
+        for (index, (topic, line)) in lines.into_iter().enumerate() {
+            staged.batch.add(topic, line, self.longest);
+            if index > 0 {
+                staged.batch.mark_repeated();
+            }
+        }
+        let is_full = staged.batch.lines() >= MAX_BATCH_EVENTS || staged.batch.bytes() >= MAX_BATCH_BYTES;
         if is_full || !self.has_staged.swap(true, Ordering::AcqRel) && !self.add_turn(PumpJob::Distribute) {
             self.hand_out(staged);
         }

@@ -1,9 +1,9 @@
 //! Immediate writes, waiting lines, and the end of writing.
 
-use super::event::BatchBuilder;
+use super::event::{BatchBuilder, OutgoingEvent};
 use super::pump::EventRecipients;
 use super::*;
-use haft_protocol::ext::LifecycleEvent;
+use haft_protocol::ids::ExtensionName;
 use tokio::io::{AsyncReadExt, DuplexStream};
 
 use crate::session::offers::{EventTopic, ExtensionOffers};
@@ -32,10 +32,8 @@ impl QueueFixture {
     fn watching(pipe: usize) -> Self {
         let fixture = Self::new(pipe);
         let events = ["turn_start".to_owned()].into();
-        fixture.queue.subscribe(
-            EventFilter::from_offers(&ExtensionOffers { events, ..ExtensionOffers::default() }),
-            true,
-        );
+        let offers = ExtensionOffers { events, ..ExtensionOffers::default() };
+        fixture.queue.subscribe(EventFilter::from_offers(&ExtensionName::new("log"), &offers), true);
         fixture
     }
 
@@ -68,9 +66,15 @@ impl QueueFixture {
 fn batch(events: &[(&str, u32)], longest: usize) -> EventBatch {
     let mut batch = BatchBuilder::default();
     for &(name, step) in events {
-        batch.add(EventTopic { name, tool: None }, Some(LifecycleEvent::turn_start(step)), longest);
+        batch.add(EventTopic::for_lifecycle(name, None), Some(line(step)), longest);
     }
     batch.take()
+}
+
+/// Publishes a `turn_start` event.
+fn publish(pump: &EventPump, recipients: &Arc<dyn EventRecipients>, step: u32) {
+    let topic = EventTopic::for_lifecycle("turn_start", None);
+    pump.publish_event(recipients, &[OutgoingEvent { topic, encode: &|| Some(line(step)) }]);
 }
 
 fn line(step: u32) -> String {
@@ -206,8 +210,7 @@ async fn keeps_order_of_events_and_lines() {
     let mut fixture = QueueFixture::watching(1024);
     let recipients: Arc<dyn EventRecipients> = Arc::new(QueueRecipients(vec![Arc::clone(&fixture.queue)]));
     let tell = |step| {
-        let topic = EventTopic { name: "turn_start", tool: None };
-        fixture.pump.publish_event(&recipients, topic, || Some(LifecycleEvent::turn_start(step)));
+        publish(&fixture.pump, &recipients, step);
     };
     tell(1);
     tell(2);
@@ -224,8 +227,7 @@ async fn distributes_events_for_other_extensions_first() {
     let rows: [Arc<dyn EventRecipients>; 2] =
         [Arc::new(QueueRecipients(queues.clone())), Arc::new(QueueRecipients(queues[..1].to_vec()))];
     for (step, index) in [(1, 0), (2, 1), (3, 0)] {
-        let topic = EventTopic { name: "turn_start", tool: None };
-        both.pump.publish_event(&rows[index], topic, || Some(LifecycleEvent::turn_start(step)));
+        publish(&both.pump, &rows[index], step);
     }
     both.pump.distribute_events();
     assert_eq!(both.rest().await, line(1) + &line(2) + &line(3));
@@ -236,9 +238,10 @@ async fn distributes_events_for_other_extensions_first() {
 async fn skips_encoding_of_unwatched_events() {
     let mut fixture = QueueFixture::watching(1024);
     let recipients: Arc<dyn EventRecipients> = Arc::new(QueueRecipients(vec![Arc::clone(&fixture.queue)]));
-    fixture.pump.publish_event(&recipients, EventTopic { name: "turn_end", tool: None }, || {
-        panic!("unwatched event")
-    });
+    for topic in [EventTopic::for_lifecycle("turn_end", None), EventTopic::for_session("turn_start", None)] {
+        let unwatched = OutgoingEvent { topic, encode: &|| panic!("unwatched event") };
+        fixture.pump.publish_event(&recipients, &[unwatched]);
+    }
     assert_eq!(fixture.rest().await, "");
 }
 
@@ -247,8 +250,7 @@ async fn pump_writes_events_without_further_calls() {
     let mut fixture = QueueFixture::watching(1024);
     let recipients: Arc<dyn EventRecipients> = Arc::new(QueueRecipients(vec![Arc::clone(&fixture.queue)]));
     for step in [1, 2] {
-        let topic = EventTopic { name: "turn_start", tool: None };
-        fixture.pump.publish_event(&recipients, topic, || Some(LifecycleEvent::turn_start(step)));
+        publish(&fixture.pump, &recipients, step);
     }
     let expect = line(1) + &line(2);
     let mut all = vec![0; expect.len()];

@@ -64,7 +64,7 @@ fn any_line_counts_as_sign_of_life() {
 #[test]
 fn event_requires_sign_of_life() {
     let mut fixture = pinged();
-    let event = || HostFrame::Event(haft_protocol::ext::LifecycleEvent::turn_start(1));
+    let event = || HostFrame::from(haft_protocol::ext::LifecycleEvent::turn_start(1));
     fixture.session.send_message(event(), fixture.now);
     fixture.settle();
     fixture.pass(seconds(5));

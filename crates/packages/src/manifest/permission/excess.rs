@@ -61,7 +61,14 @@ fn answer_ms(permission: &InterceptPermission) -> u64 {
         InterceptKind::ToolCall
         | InterceptKind::TurnStart
         | InterceptKind::AssistantMessage
-        | InterceptKind::BeforeAgentStart => limits.intercept_ms,
+        | InterceptKind::BeforeAgentStart
+        | InterceptKind::SessionStart
+        | InterceptKind::SessionShutdown
+        | InterceptKind::AgentStart
+        | InterceptKind::AgentEnd
+        | InterceptKind::TurnEnd
+        | InterceptKind::MessageStart
+        | InterceptKind::ToolEnd => limits.intercept_ms,
     })
 }
 

@@ -90,9 +90,10 @@ fn describe_intercept(entry: &InterceptPermission) -> String {
         (InterceptKind::AssistantMessage, InterceptPermissionRole::Gate) => {
             "can withhold the model's messages; its failure withholds them, too".to_owned()
         }
-        (InterceptKind::AssistantMessage, InterceptPermissionRole::Rewrite) => {
-            "can change and withhold the model's messages that you see".to_owned()
-        }
+        (
+            InterceptKind::AssistantMessage,
+            InterceptPermissionRole::Rewrite | InterceptPermissionRole::Wait,
+        ) => "can change and withhold the model's messages that you see".to_owned(),
         (InterceptKind::AssistantMessage, InterceptPermissionRole::Redactor) => {
             "can change and withhold the model's messages that you see; its failure withholds them, too"
                 .to_owned()
@@ -101,6 +102,16 @@ fn describe_intercept(entry: &InterceptPermission) -> String {
         (InterceptKind::BeforeCompact, _) => {
             "can write the summary when a conversation is compacted".to_owned()
         }
+        (
+            InterceptKind::SessionStart
+            | InterceptKind::SessionShutdown
+            | InterceptKind::AgentStart
+            | InterceptKind::AgentEnd
+            | InterceptKind::TurnEnd
+            | InterceptKind::MessageStart
+            | InterceptKind::ToolEnd,
+            _,
+        ) => format!("handles `{}` while haft waits", entry.event.name()),
     };
     if let Some(timeout) = entry.timeout_ms {
         text.push_str(&format!(" (timeout {timeout} ms)"));

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use haft_launch::sandbox::NetworkAccess;
-use haft_protocol::ext::{HostService, InterceptKind, LifecycleEvent};
+use haft_protocol::ext::{HostService, InterceptKind, event_names};
 use haft_protocol::limits::MAX_NAME;
 use haft_protocol::names;
 use serde::Deserialize;
@@ -82,12 +82,9 @@ fn tool_names(fields: &ObjectFields<'_>, field: &str) -> Result<Vec<String>, Man
 }
 
 fn check_event(fields: &ObjectFields<'_>, name: String) -> Result<String, ManifestError> {
-    match LifecycleEvent::NAMES.contains(&name.as_str()) {
+    match event_names().any(|known| known == name) {
         true => Ok(name),
-        false => {
-            Err(fields
-                .error("events", &unknown_keyword_message(&name, LifecycleEvent::NAMES.iter().copied())))
-        }
+        false => Err(fields.error("events", &unknown_keyword_message(&name, event_names()))),
     }
 }
 
@@ -109,7 +106,8 @@ fn read_intercept(entry: &ObjectFields<'_>) -> Result<InterceptPermission, Manif
     let event = read_keyword(entry, "event", InterceptKind::ALL, InterceptKind::name)?;
     let event = event.ok_or_else(|| entry.error("event", "is required"))?;
     let role = read_keyword(entry, "role", InterceptPermissionRole::ALL, InterceptPermissionRole::name)?;
-    let role = role.ok_or_else(|| entry.error("role", "is required: `gate`, `rewrite` or `redactor`"))?;
+    let role =
+        role.ok_or_else(|| entry.error("role", "is required: `gate`, `rewrite`, `redactor` or `wait`"))?;
     if !role.applies_to(event) {
         return Err(entry.error("role", &format!("cannot be `{role}` for `{}`", event.name())));
     }

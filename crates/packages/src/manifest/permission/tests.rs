@@ -73,6 +73,14 @@ fn rejects_unknown_parts_by_name() {
         r#"{"tools":{"effects":["none"]}}"#,
         &["`tools.effects` has the unknown value \"none\"", "`read`, `write`"],
     );
+    check_mistake(
+        r#"{"intercept":[{"event":"agent_end","role":"gate"}]}"#,
+        &["role` cannot be `gate` for `agent_end`"],
+    );
+    check_mistake(
+        r#"{"intercept":[{"event":"tool_call","role":"wait"}]}"#,
+        &["role` cannot be `wait` for `tool_call`"],
+    );
     check_mistake(r#"{"events":["warp"]}"#, &["`events` has the unknown value \"warp\"", "`session_start`"]);
     check_mistake(
         r#"{"host":["prompt"]}"#,
