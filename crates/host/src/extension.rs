@@ -350,6 +350,7 @@ const fn intercept_label(kind: InterceptKind) -> &'static str {
         InterceptKind::AssistantMessage => "assistant_message intercept",
         InterceptKind::BeforeAgentStart => "before_agent_start intercept",
         InterceptKind::BeforeCompact => "before_compact intercept",
+        InterceptKind::ToolResult => "tool_result intercept",
     }
 }
 

@@ -27,7 +27,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::hook_context::{GateHost, HookContext};
-use crate::agent::hooks::{DenyAllHook, EventBroadcaster, ToolCallHook};
+use crate::agent::hooks::{DenyAllHook, EventBroadcaster, ToolCallHook, ToolResultHook};
 use crate::agent::managed_extension::ManagedExtension;
 use crate::agent::process_hook::{self, HookEventBroadcaster, ProcessHookAdapter};
 use crate::agent::tool::ExtensionTool;
@@ -291,6 +291,10 @@ impl HookSource for Host {
                 if now.takes_part(InterceptKind::ToolCall) {
                     let hook = ToolCallHook::new(Arc::clone(entry), Arc::clone(&context));
                     hooks.before_tool_execute.push(Arc::new(hook));
+                }
+                if now.takes_part(InterceptKind::ToolResult) {
+                    let hook = ToolResultHook::new(Arc::clone(entry), Arc::clone(&context));
+                    hooks.after_tool_execute.push(Arc::new(hook));
                 }
                 if now.takes_part(InterceptKind::AssistantMessage) {
                     hooks.before_assistant_message.push(Arc::clone(entry) as _);

@@ -128,7 +128,8 @@ impl Timeouts {
             InterceptKind::ToolCall
             | InterceptKind::TurnStart
             | InterceptKind::AssistantMessage
-            | InterceptKind::BeforeAgentStart => self.intercept,
+            | InterceptKind::BeforeAgentStart
+            | InterceptKind::ToolResult => self.intercept,
         }
     }
 

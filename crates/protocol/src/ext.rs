@@ -43,8 +43,8 @@ pub use host_call::{HostCall, HostCallCancel, HostCallKind, HostResult};
 pub use intercept::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CompactEntry, EventIntercept,
     EventInterceptResponse, Intercept, InterceptAssistantMessage, InterceptBeforeAgentStart,
-    InterceptBeforeCompact, InterceptHook, InterceptKind, InterceptToolCall, InterceptTurnStart,
-    ToolCallDecision, TurnStartDecision,
+    InterceptBeforeCompact, InterceptHook, InterceptKind, InterceptToolCall, InterceptToolResult,
+    InterceptTurnStart, ToolCallDecision, ToolResultChange, ToolResultDecision, TurnStartDecision,
 };
 pub use limits::Limits;
 pub use notes::{ClearNotes, Notify};

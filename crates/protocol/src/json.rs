@@ -154,6 +154,10 @@ pub(crate) fn object_schema(_: &mut schemars::SchemaGenerator) -> schemars::Sche
     schemars::json_schema!({ "type": "object" })
 }
 
+pub(crate) fn array_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({ "type": "array" })
+}
+
 impl schemars::JsonSchema for RawJson {
     fn inline_schema() -> bool {
         true

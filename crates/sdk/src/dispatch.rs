@@ -7,8 +7,8 @@ use haft_protocol::error::DecodeError;
 use haft_protocol::ext::{
     CallTool, CommandCompletions, CommandInvoked, EventIntercept, EventInterceptResponse, HelloAck,
     HostFrame, Intercept, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact,
-    InterceptToolCall, InterceptTurnStart, InvokeCommand, PROTOCOL_VERSION, Pong, QueryCompletions,
-    ToolCallFrame, capability,
+    InterceptToolCall, InterceptToolResult, InterceptTurnStart, InvokeCommand, PROTOCOL_VERSION, Pong,
+    QueryCompletions, ToolCallFrame, capability,
 };
 use haft_protocol::ids::RequestId;
 use haft_protocol::limits::MAX_RESULT_LINE;
@@ -217,6 +217,9 @@ impl FrameDispatcher {
             ),
             Intercept::BeforeCompact(input) => {
                 self.run_intercept::<InterceptBeforeCompact, _>(extension.before_compact.as_ref(), input, id)
+            }
+            Intercept::ToolResult(input) => {
+                self.run_intercept::<InterceptToolResult, _>(extension.tool_result.as_ref(), input, id)
             }
         }
     }

@@ -6,8 +6,9 @@ use haft_protocol::RawJson;
 use haft_protocol::ext::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CommandAction, ExtensionFrame,
     Hello, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptKind,
-    InterceptToolCall, InterceptTurnStart, LifecycleEvent, Ready, RegisterCommand, RegisterRejected,
-    RegisterTool, Subscribe, Subscription, ToolCallDecision, TurnStartDecision, capability,
+    InterceptToolCall, InterceptToolResult, InterceptTurnStart, LifecycleEvent, Ready, RegisterCommand,
+    RegisterRejected, RegisterTool, Subscribe, Subscription, ToolCallDecision, ToolResultDecision,
+    TurnStartDecision, capability,
 };
 use haft_protocol::ids::PanelId;
 use haft_protocol::limits::MAX_TOOLS;
@@ -52,6 +53,7 @@ pub struct Extension {
     pub(crate) assistant_message: Option<BoxedHandler<InterceptAssistantMessage, AssistantMessageDecision>>,
     pub(crate) before_agent_start: Option<BoxedHandler<InterceptBeforeAgentStart, BeforeAgentStartDecision>>,
     pub(crate) before_compact: Option<BoxedHandler<InterceptBeforeCompact, BeforeCompactDecision>>,
+    pub(crate) tool_result: Option<BoxedHandler<InterceptToolResult, ToolResultDecision>>,
     /// Duplicate or invalid registrations, reported when the extension starts.
     faults: Vec<String>,
 }
@@ -74,6 +76,7 @@ impl Extension {
             assistant_message: None,
             before_agent_start: None,
             before_compact: None,
+            tool_result: None,
             faults: Vec::new(),
         }
     }
@@ -250,6 +253,31 @@ impl Extension {
         self.note_duplicate(earlier.is_none(), InterceptKind::BeforeCompact)
     }
 
+    /// Changes the results of tool calls before the model sees them: content, details, failed or
+    /// not. Must answer within 5 s; a late or failed handler changes nothing. Hosts without this
+    /// hook never call it.
+    ///
+    /// ```
+    /// use haft_sdk::protocol::ext::ResultBlock;
+    /// use haft_sdk::{Extension, ToolResultDecision};
+    ///
+    /// let extension = Extension::new("hush", "1.0.0").intercept_tool_result(|result, _host| async move {
+    ///     let is_secret = |block: &ResultBlock| matches!(block, ResultBlock::Text { text } if text.contains("SECRET"));
+    ///     match result.content.iter().any(is_secret) {
+    ///         true => ToolResultDecision::replace("(hidden)"),
+    ///         false => ToolResultDecision::unchanged(),
+    ///     }
+    /// });
+    /// # drop(extension);
+    /// ```
+    pub fn intercept_tool_result(
+        mut self,
+        handler: impl HandlerFn<InterceptToolResult, ToolResultDecision>,
+    ) -> Self {
+        let earlier = self.tool_result.replace(BoxedHandler::new(handler));
+        self.note_duplicate(earlier.is_none(), InterceptKind::ToolResult)
+    }
+
     fn note_duplicate(mut self, first: bool, kind: InterceptKind) -> Self {
         if !first {
             self.faults.push(format!("intercept {} has two handlers", kind.name()));
@@ -264,6 +292,7 @@ impl Extension {
             (self.assistant_message.is_some(), InterceptKind::AssistantMessage),
             (self.before_agent_start.is_some(), InterceptKind::BeforeAgentStart),
             (self.before_compact.is_some(), InterceptKind::BeforeCompact),
+            (self.tool_result.is_some(), InterceptKind::ToolResult),
         ];
         kinds.into_iter().filter_map(|(present, kind)| present.then_some(kind))
     }
@@ -423,6 +452,7 @@ impl Extension {
             (!self.panels.is_empty(), capability::PANEL_RESIZE),
             (self.before_agent_start.is_some(), capability::BEFORE_AGENT_START),
             (self.before_compact.is_some(), capability::BEFORE_COMPACT),
+            (self.tool_result.is_some(), capability::TOOL_RESULT),
             (true, capability::PING),
             (!self.events.is_empty(), capability::EVENT_GAP),
             (true, capability::HOST_SERVICES),

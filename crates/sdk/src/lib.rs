@@ -72,6 +72,7 @@ pub use haft_protocol::event::NoteLevel;
 pub use haft_protocol::ext::{
     AskAnswer, AskCall, AskEnd, AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision,
     CommandAction as Response, ExtensionConfig, HelloAck as HostInfo, InterceptAssistantMessage,
-    InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptToolCall, InterceptTurnStart, LifecycleEvent,
-    Panel, PanelKey, RegisterRejected, ToolCallDecision, TurnStartDecision, UiAnswer,
+    InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptToolCall, InterceptToolResult,
+    InterceptTurnStart, LifecycleEvent, Panel, PanelKey, RegisterRejected, ToolCallDecision,
+    ToolResultChange, ToolResultDecision, TurnStartDecision, UiAnswer,
 };

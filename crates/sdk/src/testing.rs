@@ -28,10 +28,10 @@ use haft_protocol::event::NoteLevel;
 use haft_protocol::ext::{
     AskCall, AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CallTool,
     CancelRequest, CommandAction, EventGap, HelloAck, HostFrame, HostQuery, InterceptAssistantMessage,
-    InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptToolCall, InterceptTurnStart, InvokeCommand,
-    LifecycleEvent, PROTOCOL_VERSION, Panel, PanelClose, PanelKey, PanelResize, QueryCompletions,
-    QueryResponse, RegisterCommand, RegisterRejected, RegisterTool, Shutdown, ToolCallDecision,
-    TurnStartDecision, UiAnswer,
+    InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptToolCall, InterceptToolResult,
+    InterceptTurnStart, InvokeCommand, LifecycleEvent, PROTOCOL_VERSION, Panel, PanelClose, PanelKey,
+    PanelResize, QueryCompletions, QueryResponse, RegisterCommand, RegisterRejected, RegisterTool, Shutdown,
+    ToolCallDecision, ToolResultDecision, TurnStartDecision, UiAnswer,
 };
 use haft_protocol::ids::{ExtensionName, PanelId, RequestId, ToolCallId};
 use serde_json::Value;
@@ -93,6 +93,7 @@ pub fn host_info() -> HelloAck {
         data_dir: None,
         capabilities: [
             "before_agent_start",
+            "tool_result",
             "panel_resize",
             "intercept_roles",
             "host_services",
@@ -257,6 +258,11 @@ impl Harness {
 
     /// Sends a conversation to the handler of `before_compact`.
     pub async fn before_compact(&self, question: InterceptBeforeCompact) -> BeforeCompactDecision {
+        self.query(question).await
+    }
+
+    /// Sends the result of a tool call to the handler of `tool_result`.
+    pub async fn tool_result(&self, question: InterceptToolResult) -> ToolResultDecision {
         self.query(question).await
     }
 

@@ -40,7 +40,8 @@ pub fn answer(frame: HostFrame) -> Option<ExtensionFrame> {
             Intercept::TurnStart(_)
             | Intercept::AssistantMessage(_)
             | Intercept::BeforeAgentStart(_)
-            | Intercept::BeforeCompact(_) => None,
+            | Intercept::BeforeCompact(_)
+            | Intercept::ToolResult(_) => None,
         },
         HostFrame::Shutdown(_) => Some(ShutdownAck {}.into()),
         // Not announced, so the host does not send it.

@@ -3,6 +3,7 @@
 //! Core defines the order, the chaining and the final check. The policy defines the effect of a failure.
 
 mod tool_call;
+mod tool_result;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -35,6 +36,7 @@ use crate::session::offers::EventTopic;
 use crate::wire::fault::CallError;
 
 pub(crate) use tool_call::ToolCallHook;
+pub(crate) use tool_result::ToolResultHook;
 
 #[async_trait]
 impl BeforeTurn for ManagedExtension {

@@ -8,6 +8,7 @@
 //! | both | none, `rewrite` | passes | passes | passes |
 //! | `before_agent_start` | any | passes | passes | passes |
 //! | `before_compact` | any | the model summarizes | the model summarizes | the model summarizes |
+//! | `tool_result` | any | the result stays | the result stays | the result stays |
 //! | process hook: `before_tool`, `approve_tool` | | blocks | passes | blocks |
 //! | process hook: `before_llm`, `after_llm`, `after_tool` | | passes | passes | passes |
 //!
@@ -105,7 +106,9 @@ pub(crate) fn fails_closed(hook: InterceptKind, role: InterceptorRole) -> bool {
         return false;
     }
     match (hook, role) {
-        (InterceptKind::BeforeAgentStart | InterceptKind::BeforeCompact, _) => false,
+        (InterceptKind::BeforeAgentStart | InterceptKind::BeforeCompact | InterceptKind::ToolResult, _) => {
+            false
+        }
         (InterceptKind::ToolCall, _) => is_up(Defense::GateFailures),
         (
             InterceptKind::TurnStart | InterceptKind::AssistantMessage,
@@ -200,7 +203,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(tried, 5 * 4 * 12 * 2);
+        assert_eq!(tried, 6 * 4 * 12 * 2);
     }
 
     #[test]

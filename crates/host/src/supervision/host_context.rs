@@ -256,6 +256,7 @@ impl HostContext {
         let always = [
             capability::BEFORE_AGENT_START,
             capability::BEFORE_COMPACT,
+            capability::TOOL_RESULT,
             capability::PANEL_RESIZE,
             capability::PING,
             capability::EVENT_GAP,

@@ -256,7 +256,10 @@ impl InterceptPermissionRole {
     /// True if the role exists for this event.
     fn applies_to(self, event: InterceptKind) -> bool {
         match (self, event) {
-            (Self::Gate, InterceptKind::BeforeAgentStart | InterceptKind::BeforeCompact) => false,
+            (
+                Self::Gate,
+                InterceptKind::BeforeAgentStart | InterceptKind::BeforeCompact | InterceptKind::ToolResult,
+            ) => false,
             (Self::Redactor, event) => event == InterceptKind::AssistantMessage,
             (Self::Gate | Self::Rewrite, _) => true,
         }

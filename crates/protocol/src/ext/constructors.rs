@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CommandAction, Panel,
-    PanelRender, ToolCallDecision, TurnStartDecision,
+    PanelRender, ResultBlock, ToolCallDecision, ToolResultChange, ToolResultDecision, TurnStartDecision,
 };
 use crate::ids::PanelId;
 use crate::json::RawJson;
@@ -109,6 +109,19 @@ impl BeforeCompactDecision {
     /// Uses this text as the summary. If it is empty, the model writes the summary.
     pub fn replace(summary: impl Into<String>) -> Self {
         Self::Replace { summary: summary.into(), first_kept: None }
+    }
+}
+
+impl ToolResultDecision {
+    /// Keeps the result unchanged.
+    pub fn unchanged() -> Self {
+        Self::Unchanged
+    }
+
+    /// Replaces the content by this text, and drops the details.
+    pub fn replace(text: impl Into<String>) -> Self {
+        let content = Some(vec![ResultBlock::Text { text: text.into() }]);
+        Self::Change(ToolResultChange { content, ..ToolResultChange::default() })
     }
 }
 

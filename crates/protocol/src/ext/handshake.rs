@@ -33,6 +33,9 @@ pub mod capability {
     /// The host has the `before_compact` hook. In `hello` the name is informational: a
     /// subscription is enough.
     pub const BEFORE_COMPACT: &str = "before_compact";
+    /// The host has the `tool_result` hook. In `hello` the name is informational: a subscription is
+    /// enough.
+    pub const TOOL_RESULT: &str = "tool_result";
     /// The extension answers `ping`, even while its handlers run.
     pub const PING: &str = "ping";
     /// The host reports dropped events to the extension.
@@ -69,6 +72,7 @@ pub mod capability {
         PANEL_RESIZE,
         BEFORE_AGENT_START,
         BEFORE_COMPACT,
+        TOOL_RESULT,
         PING,
         EVENT_GAP,
         INTERCEPT_ROLES,

@@ -18,17 +18,18 @@ mod assistant_message;
 mod before_agent_start;
 mod before_compact;
 mod tool_call;
+mod tool_result;
 mod turn_start;
 
 use std::fmt;
 
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
+use serde::de::{DeserializeOwned, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::answer_error::AnswerError;
 use crate::ids::RequestId;
-use crate::json::RawJson;
+use crate::json::{RawJson, optional_object};
 use crate::named_enum::named_enum;
 use crate::read::{self, null_is_default};
 use crate::reader::{CheckedJson, JsonText, OBJECT};
@@ -37,6 +38,7 @@ pub use assistant_message::{AssistantMessageDecision, InterceptAssistantMessage}
 pub use before_agent_start::{BeforeAgentStartDecision, InterceptBeforeAgentStart};
 pub use before_compact::{BeforeCompactDecision, CompactEntry, InterceptBeforeCompact};
 pub use tool_call::{InterceptToolCall, ToolCallDecision};
+pub use tool_result::{InterceptToolResult, ToolResultChange, ToolResultDecision};
 pub use turn_start::{InterceptTurnStart, TurnStartDecision};
 
 /// One hook: its request, its decision, and the wire form of the decision.
@@ -96,6 +98,21 @@ macro_rules! hooks {
     };
 }
 
+impl Intercept {
+    /// True if the response may contain a whole result or message, so that its line may have
+    /// [`max_result_line`](crate::ext::Limits::max_result_line) bytes.
+    pub fn has_long_answer(&self) -> bool {
+        match self {
+            Self::ToolResult(_) => true,
+            Self::ToolCall(_)
+            | Self::TurnStart(_)
+            | Self::AssistantMessage(_)
+            | Self::BeforeAgentStart(_)
+            | Self::BeforeCompact(_) => false,
+        }
+    }
+}
+
 hooks! {
     /// Before a tool runs.
     ToolCall(InterceptToolCall) = "tool_call",
@@ -109,6 +126,9 @@ hooks! {
     /// Before the conversation is compacted. Needs the capability `before_compact`; zot does not
     /// have it.
     BeforeCompact(InterceptBeforeCompact) = "before_compact",
+    /// After a tool ran, before the model sees the result. Needs the capability `tool_result`; zot
+    /// does not have it.
+    ToolResult(InterceptToolResult) = "tool_result",
 }
 
 /// A hook: the extension can stop or change the next action. The extension answers with
@@ -205,10 +225,27 @@ pub struct EventInterceptResponse {
     /// suggested one. The entry must have `may_begin`. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_kept: Option<String>,
+    /// `tool_result`: the new content, an array of blocks as in the frame `tool_result`. Since haft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "crate::json::array_schema")]
+    pub content: Option<RawJson>,
+    /// `tool_result`: the new data for people and programs, an object. Since haft.
+    #[serde(default, deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "crate::json::object_schema")]
+    pub details: Option<RawJson>,
+    /// `tool_result`: true if the call counts as failed. Since haft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub is_error: Option<bool>,
     /// Not empty if the extension failed to decide. The host reports the error and treats it like a
     /// missing response, whatever the other fields contain. Since haft.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub error: String,
+}
+
+/// Reads a field whose type depends on the hook.
+fn read_field<T: DeserializeOwned>(name: &str, field: Option<RawJson>) -> Result<Option<T>, AnswerError> {
+    let read = field.map(|field| field.read()).transpose();
+    read.map_err(|error| AnswerError::new(format!("{name}: {error}")))
 }
 
 /// Rejects an explicit `null`: a response with `block` must contain true or false.
@@ -236,8 +273,17 @@ impl EventInterceptResponse {
             system_prompt: None,
             summary: String::new(),
             first_kept: None,
+            content: None,
+            details: None,
+            is_error: None,
             error: String::new(),
         }
+    }
+
+    /// True if the response has a field of a hook with long answers, see
+    /// [`Intercept::has_long_answer`].
+    pub fn is_long_answer(&self) -> bool {
+        self.content.is_some() || self.details.is_some()
     }
 
     /// True if the response blocks.

@@ -73,6 +73,7 @@ pub(crate) fn host() -> Vec<HostFrame> {
         InterceptBeforeAgentStart { prompt: "rain?".into(), system_prompt: "You are haft.".into() }
             .into_frame(id("7")),
         before_compact().into_frame(id("9")),
+        intercepted_result().into_frame(id("11")),
         CancelRequest { id: id("3") }.into(),
         host_result().into(),
         ask_result().into(),
@@ -279,6 +280,17 @@ fn before_compact() -> InterceptBeforeCompact {
     }
 }
 
+fn intercepted_result() -> InterceptToolResult {
+    InterceptToolResult {
+        tool_id: ToolCallId::new("t"),
+        tool_name: "bash".into(),
+        tool_args: json(r#"{"command":"env"}"#),
+        content: vec![ContentBlock::text("KEY=abc").into()],
+        details: Some(json(r#"{"exit_code":1}"#)),
+        is_error: true,
+    }
+}
+
 fn decisions() -> impl Iterator<Item = EventInterceptResponse> {
     let rewrite = ToolCallDecision::Rewrite { args: json(r#"{ "command" : "ls -1" }"#) };
     let block = ToolCallDecision::Block { reason: "no".into() };
@@ -303,6 +315,13 @@ fn decisions() -> impl Iterator<Item = EventInterceptResponse> {
         InterceptBeforeCompact::respond(
             BeforeCompactDecision::Replace { summary: "Half is done.".into(), first_kept: Some("1".into()) },
             id("9"),
+        ),
+        InterceptToolResult::respond(ToolResultDecision::Unchanged, id("11")),
+        InterceptToolResult::respond(ToolResultDecision::replace("KEY=[hidden]"), id("11")),
+        InterceptToolResult::respond(
+            ToolResultChange { content: None, details: Some(json(r#"{"n":1}"#)), is_error: Some(false) }
+                .into(),
+            id("11"),
         ),
         EventInterceptResponse::failed(InterceptKind::ToolCall, id("8"), "no disk"),
         EventInterceptResponse::failed(InterceptKind::TurnStart, id("8"), "no disk"),

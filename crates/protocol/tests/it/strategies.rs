@@ -194,7 +194,16 @@ fn intercept() -> impl Strategy<Value = Intercept> {
             InterceptBeforeAgentStart { prompt, system_prompt }.into()
         }),
         before_compact().prop_map(Intercept::from),
+        intercepted_result().prop_map(Intercept::from),
     ]
+}
+
+fn intercepted_result() -> impl Strategy<Value = InterceptToolResult> {
+    let result = (vec(block(), 0..3), option::of(object()), any::<bool>());
+    (name(), name(), object(), result).prop_map(|(id, tool_name, tool_args, (content, details, is_error))| {
+        let tool_id = ToolCallId::new(id);
+        InterceptToolResult { tool_id, tool_name, tool_args, content, details, is_error }
+    })
 }
 
 fn before_compact() -> impl Strategy<Value = InterceptBeforeCompact> {
@@ -313,8 +322,11 @@ fn intercept_response() -> impl Strategy<Value = ExtensionFrame> {
     let texts = (text(), text(), text(), option::of(text()), text());
     let decided = (option::of(any::<bool>()), option::of(raw()), option::of(text()));
     let summed_up = (text(), option::of(text()));
-    (id(), decided, texts, summed_up).prop_map(|(id, (block, modified_args, tool_name), texts, summed_up)| {
+    let result = (option::of(object()), option::of(object()), option::of(any::<bool>()));
+    (id(), decided, texts, summed_up, result).prop_map(|(id, decided, texts, summed_up, result)| {
+        let (block, modified_args, tool_name) = decided;
         let (summary, first_kept) = summed_up;
+        let (content, details, is_error) = result;
         let (reason, replace_text, append_system_prompt, system_prompt, error) = texts;
         let response = EventInterceptResponse {
             id,
@@ -327,6 +339,9 @@ fn intercept_response() -> impl Strategy<Value = ExtensionFrame> {
             system_prompt,
             summary,
             first_kept,
+            content,
+            details,
+            is_error,
             error,
         };
         response.into()

@@ -5,8 +5,9 @@ use std::marker::PhantomData;
 use haft_protocol::ext::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CallTool, CommandAction,
     CommandCompletionsResponse, EventInterceptResponse, ExtensionFrame, InterceptAssistantMessage,
-    InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptHook, InterceptToolCall, InterceptTurnStart,
-    InvokeCommand, QueryCompletions, ToolCallDecision, TurnStartDecision,
+    InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptHook, InterceptToolCall, InterceptToolResult,
+    InterceptTurnStart, InvokeCommand, QueryCompletions, ToolCallDecision, ToolResultDecision,
+    TurnStartDecision,
 };
 use haft_protocol::ids::RequestId;
 
@@ -89,6 +90,7 @@ hook_questions! {
     InterceptAssistantMessage -> AssistantMessageDecision;
     InterceptBeforeAgentStart -> BeforeAgentStartDecision;
     InterceptBeforeCompact -> BeforeCompactDecision;
+    InterceptToolResult -> ToolResultDecision;
 }
 
 /// A tool call for a gate, whose response must contain `block`.

@@ -61,7 +61,8 @@ fn answer_ms(permission: &InterceptPermission) -> u64 {
         InterceptKind::ToolCall
         | InterceptKind::TurnStart
         | InterceptKind::AssistantMessage
-        | InterceptKind::BeforeAgentStart => limits.intercept_ms,
+        | InterceptKind::BeforeAgentStart
+        | InterceptKind::ToolResult => limits.intercept_ms,
     })
 }
 

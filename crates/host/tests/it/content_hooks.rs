@@ -1,0 +1,168 @@
+//! Hooks that change what the model reads and writes, in memory and with a real process.
+
+use std::path::Path;
+use std::time::Duration;
+
+use haft_core::hooks::{FinishedCall, ResultDecision};
+use haft_core::tool::{ToolFailureKind, ToolOutput};
+use haft_host::Host;
+use haft_packages::LaunchPlan;
+use haft_protocol::RawJson;
+use haft_protocol::content::ContentBlock;
+use haft_test_support::FakePeer;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::support::{Events, brisk, call, config, fault, host_with, program, spec};
+
+fn intercept(kinds: &[&str]) -> Value {
+    json!({"type": "subscribe", "intercept": kinds})
+}
+
+/// Answers the hooks in the environment of a user, without an SDK.
+const SCRIPT: &str = r#"
+import json, sys
+def emit(obj):
+    print(json.dumps(obj), flush=True)
+emit({"type":"hello","name":"script","version":"1.0.0"})
+emit({"type":"subscribe","intercept":["tool_result"]})
+emit({"type":"ready"})
+for line in sys.stdin:
+    msg = json.loads(line)
+    if msg["type"] == "event_intercept":
+        answer = {"type":"event_intercept_response","id":msg["id"]}
+        if msg["event"] == "tool_result":
+            text = msg["content"][0]["text"].replace("SECRET", "[hidden]")
+            answer["content"] = [{"type":"text","text":text}]
+        emit(answer)
+    elif msg["type"] == "shutdown":
+        emit({"type":"shutdown_ack"})
+        break
+"#;
+
+/// Returns a host with the script as a real process.
+async fn host_with_script(dir: &Path) -> (Host, Events) {
+    let args = vec!["-c".to_owned(), SCRIPT.to_owned()];
+    let script = LaunchPlan::Process { program: program(&["python3", "python"]), args };
+    let (events, mut config) = (Events::default(), config());
+    config.timeouts = brisk();
+    let specs = vec![spec("script", dir, script)];
+    (Host::builder(config).events(events.sink()).specs(specs).start().await, events)
+}
+
+/// Answers the next questions of the host, and returns them.
+async fn answer_each(peer: &mut FakePeer, answers: Vec<Value>) -> Vec<Value> {
+    let mut asked = Vec::new();
+    for answer in answers {
+        let question = peer.expect("event_intercept").await;
+        peer.answer(&question, "event_intercept_response", answer).await;
+        asked.push(question);
+    }
+    asked
+}
+
+/// Returns the result of `bash` after the extension reviewed it.
+async fn review_result(host: &Host, output: ToolOutput) -> ToolOutput {
+    let hook = host.hook_source().hooks().after_tool_execute.remove(0);
+    let finished =
+        FinishedCall { call: call("bash", json!({"command": "env"})), took: Duration::from_secs(1) };
+    match hook.after_tool_execute(&CancellationToken::new(), &finished, output).await {
+        ResultDecision::Show(output) => output,
+        ResultDecision::Refuse(refusal) => panic!("{refusal:?}"),
+    }
+}
+
+fn failed_result() -> ToolOutput {
+    let details = Some(RawJson::parse(r#"{"exit_code":1}"#).unwrap());
+    ToolOutput { details, terminate: true, ..ToolOutput::failed(ToolFailureKind::NotFound, "KEY=SECRET") }
+}
+
+#[tokio::test(start_paused = true)]
+async fn interceptor_changes_parts_of_a_result() {
+    let (host, mut peer, events) = host_with("hush", [intercept(&["tool_result"])]).await;
+    let answers = vec![
+        json!({}),
+        json!({"content": [{"type": "text", "text": "KEY=\u{e0041}[hidden]"}]}),
+        json!({"content": [{"type": "text", "text": "KEY=SECRET"}]}),
+        json!({"content": [], "details": {"hidden": 1}}),
+        json!({"details": {"exit_code": 0}, "is_error": false}),
+    ];
+    let count = answers.len();
+    let asked = async {
+        let mut outputs = Vec::new();
+        for _ in 0..count {
+            outputs.push(review_result(&host, failed_result()).await);
+        }
+        outputs
+    };
+    let (outputs, questions) = tokio::join!(asked, answer_each(&mut peer, answers));
+    let mut question = questions[0].clone();
+    question.as_object_mut().unwrap().remove("id");
+    insta::assert_snapshot!(question.to_string(), @r#"{"type":"event_intercept","is_error":true,"event":"tool_result","tool_id":"t1","tool_name":"bash","tool_args":{"command":"env"},"content":[{"type":"text","text":"KEY=SECRET"}],"details":{"exit_code":1}}"#);
+    let own = failed_result();
+    let details = |text| Some(RawJson::parse(text).unwrap());
+    let content = |text: &str| vec![ContentBlock::text(text)];
+    let hidden = content("KEY=[hidden]\n[removed 1 invisible characters]");
+    let expect = [
+        own.clone(),
+        ToolOutput { content: hidden, details: None, ..own.clone() },
+        own.clone(),
+        ToolOutput {
+            content: content("(extension returned no content)"),
+            details: details(r#"{"hidden":1}"#),
+            ..own.clone()
+        },
+        ToolOutput { details: details(r#"{"exit_code":0}"#), is_error: false, failure: None, ..own },
+    ];
+    assert_eq!(outputs, expect);
+    assert_eq!(events.faults(), [fault("hush", "hidden_text")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn result_stays_after_each_failure_of_interceptor() {
+    for wrong in [
+        json!({"content": "x"}),
+        json!({"content": [], "error": "no disk"}),
+        json!({"block": true}),
+        json!({"details": [1]}),
+    ] {
+        let (host, mut peer, events) = host_with("hush", [intercept(&["tool_result"])]).await;
+        let answer = answer_each(&mut peer, vec![wrong.clone()]);
+        let (output, _) = tokio::join!(review_result(&host, failed_result()), answer);
+        assert_eq!(output, failed_result(), "{wrong}");
+        assert_eq!(events.faults(), [fault("hush", "hook_error")], "{wrong}");
+    }
+    let (host, _peer, events) = host_with("hush", [intercept(&["tool_result"])]).await;
+    assert_eq!(review_result(&host, failed_result()).await, failed_result());
+    assert_eq!(events.faults(), [fault("hush", "hook_timeout")]);
+}
+
+/// A long answer is allowed while the question is open, and a result keeps its length.
+#[tokio::test(start_paused = true)]
+async fn long_result_comes_back_whole() {
+    let (host, mut peer, events) = host_with("hush", [intercept(&["tool_result"])]).await;
+    let long = "line\n".repeat(400_000);
+    let own = ToolOutput::text(long.clone() + "SECRET");
+    let answer = vec![json!({"content": [{"type": "text", "text": long.clone() + "[hidden]"}]})];
+    let (output, _) = tokio::join!(review_result(&host, own), answer_each(&mut peer, answer));
+    assert!(output.content == [ContentBlock::text(long.clone() + "[hidden]")]);
+    assert_eq!(events.faults(), []);
+    let endless = json!([{"type": "text", "text": "x".repeat(9 * 1024 * 1024)}]);
+    let sending = async {
+        let question = peer.expect("event_intercept").await;
+        let line = json!({"type": "event_intercept_response", "id": question["id"], "content": endless});
+        peer.send_as_far_as_read(format!("{line}\n").as_bytes()).await;
+    };
+    let (output, ()) = tokio::join!(review_result(&host, ToolOutput::text("short")), sending);
+    assert_eq!(output, ToolOutput::text("short"));
+    assert_eq!(events.faults(), [fault("hush", "frame_too_long")]);
+}
+
+#[tokio::test]
+async fn process_changes_a_result() {
+    let dir = tempfile::tempdir().unwrap();
+    let (host, events) = host_with_script(dir.path()).await;
+    assert_eq!(review_result(&host, ToolOutput::text("KEY=SECRET")).await, ToolOutput::text("KEY=[hidden]"));
+    host.shutdown().await;
+    assert_eq!(events.faults(), []);
+}

@@ -1,0 +1,66 @@
+//! Extensions that change what the model reads and writes.
+
+use haft_sdk::protocol::ext::{InterceptToolResult, ResultBlock};
+use haft_sdk::protocol::ids::ToolCallId;
+use haft_sdk::testing::Harness;
+use haft_sdk::{Extension, RawJson, ToolResultChange, ToolResultDecision};
+use serde_json::json;
+
+/// Returns the question about a result with this text.
+pub(crate) fn finished_call(text: &str) -> InterceptToolResult {
+    InterceptToolResult {
+        tool_id: ToolCallId::new("call-1"),
+        tool_name: "bash".into(),
+        tool_args: json!({"command": "env"}).into(),
+        content: vec![ResultBlock::Text { text: text.into() }],
+        details: None,
+        is_error: false,
+    }
+}
+
+#[tokio::test]
+async fn results_are_kept_replaced_or_marked() {
+    let hush = Extension::new("hush", "1").intercept_tool_result(|result, _host| async move {
+        match &result.content[..] {
+            [ResultBlock::Text { text }] if text.contains("SECRET") => {
+                ToolResultDecision::replace(text.replace("SECRET", "[hidden]"))
+            }
+            [] => ToolResultChange { is_error: Some(true), ..ToolResultChange::default() }.into(),
+            _ => ToolResultDecision::unchanged(),
+        }
+    });
+    let harness = Harness::start(hush).await;
+    assert_eq!(harness.tool_result(finished_call("x")).await, ToolResultDecision::Unchanged);
+    let replaced = harness.tool_result(finished_call("KEY=SECRET")).await;
+    assert_eq!(replaced, ToolResultDecision::replace("KEY=[hidden]"));
+    let empty = InterceptToolResult { content: Vec::new(), ..finished_call("") };
+    let marked = ToolResultChange { is_error: Some(true), ..ToolResultChange::default() };
+    assert_eq!(harness.tool_result(empty).await, marked.into());
+    let transcript = harness.shutdown().await;
+    assert!(transcript.contains(r#""capabilities":["events","tool_result","#), "{transcript}");
+    assert!(transcript.contains(r#""intercept":["tool_result"]"#), "{transcript}");
+}
+
+/// A result may have 8 MiB, although other lines of an extension may have 1 MiB only.
+#[tokio::test]
+async fn long_results_are_answered() {
+    let long = "x".repeat(2 * 1024 * 1024);
+    let details = RawJson::from_value(&json!({"n": 1})).unwrap();
+    let echo = Extension::new("echo", "1").intercept_tool_result(move |result, _host| {
+        let details = Some(details.clone());
+        async move {
+            ToolResultDecision::Change(ToolResultChange {
+                content: Some(result.content),
+                details,
+                is_error: None,
+            })
+        }
+    });
+    let harness = Harness::start(echo).await;
+    let question = finished_call(&long);
+    let answer = harness.tool_result(question.clone()).await;
+    let ToolResultDecision::Change(ToolResultChange { content: Some(content), .. }) = answer else {
+        panic!()
+    };
+    assert!(content == question.content);
+}
