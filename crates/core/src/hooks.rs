@@ -1,6 +1,6 @@
 //! The hook traits: each hook is a trait with one method, and each decision is an enum.
 //!
-//! In the order of a turn: [`BeforeAgentStart`], [`BeforeTurn`], [`BeforeCompact`], [`BeforeModelRequest`],
+//! In the order of a turn: [`OnInput`], [`BeforeAgentStart`], [`BeforeTurn`], [`BeforeCompact`], [`BeforeModelRequest`],
 //! [`AfterModelResponse`], [`BeforeAssistantMessage`], and for each tool call [`BeforeToolExecute`], [`ApproveTool`],
 //! [`AfterToolExecute`]. [`Observer`]s receive all events. The [`scope`](RefusalScope) of a [`Refusal`] determines how
 //! much work ends with the refused action.
@@ -67,6 +67,7 @@
 //! ```
 
 mod gate_clock;
+mod input;
 mod model_call;
 mod tool_call;
 
@@ -82,6 +83,7 @@ use crate::session::EntryId;
 use crate::tool::Tool;
 
 pub use gate_clock::{GateClock, GateClockPause};
+pub use input::{OnInput, UserInput, UserInputDecision};
 pub use model_call::{
     AfterModelResponse, BeforeModelRequest, OutgoingRequest, ReceivedResponse, RequestDecision, RequestEdit,
     ResponseDecision,
@@ -100,6 +102,8 @@ pub trait Observer: Send + Sync {
 /// All hooks of an agent, each list in the order in which its hooks are asked.
 #[derive(Clone, Default)]
 pub struct HookSet {
+    /// Asked about each input of the user.
+    pub on_input: Vec<Arc<dyn OnInput>>,
     /// Asked once per prompt.
     pub before_agent_start: Vec<Arc<dyn BeforeAgentStart>>,
     /// Asked once per step.
@@ -125,6 +129,7 @@ pub struct HookSet {
 impl HookSet {
     /// Appends the hooks of `other`.
     pub fn extend(&mut self, other: Self) {
+        self.on_input.extend(other.on_input);
         self.before_agent_start.extend(other.before_agent_start);
         self.before_turn.extend(other.before_turn);
         self.before_model_request.extend(other.before_model_request);
@@ -141,6 +146,7 @@ impl HookSet {
 impl std::fmt::Debug for HookSet {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Hooks")
+            .field("on_input", &self.on_input.len())
             .field("before_agent_start", &self.before_agent_start.len())
             .field("before_turn", &self.before_turn.len())
             .field("before_model_request", &self.before_model_request.len())

@@ -9,6 +9,7 @@ use haft_protocol::content::ContentBlock;
 use haft_protocol::event::AgentEvent;
 
 use crate::emitter::{EventEmitter, RunToken};
+use crate::hooks::UserInput;
 
 /// The capacity of one queue.
 const ROOM: usize = 64;
@@ -23,6 +24,13 @@ pub struct Prompt {
 impl<T: Into<String>> From<T> for Prompt {
     fn from(text: T) -> Self {
         Self { content: vec![ContentBlock::text(text)] }
+    }
+}
+
+impl From<UserInput> for Prompt {
+    fn from(UserInput { text, images, .. }: UserInput) -> Self {
+        let text = (!text.is_empty()).then(|| ContentBlock::text(text));
+        Self { content: text.into_iter().chain(images.into_iter().map(ContentBlock::Image)).collect() }
     }
 }
 

@@ -351,6 +351,7 @@ const fn intercept_label(kind: InterceptKind) -> &'static str {
         InterceptKind::BeforeAgentStart => "before_agent_start intercept",
         InterceptKind::BeforeCompact => "before_compact intercept",
         InterceptKind::ToolResult => "tool_result intercept",
+        InterceptKind::Input => "input intercept",
     }
 }
 

@@ -279,6 +279,9 @@ impl HookSource for Host {
                 if off {
                     return;
                 }
+                if now.takes_part(InterceptKind::Input) {
+                    hooks.on_input.push(Arc::clone(entry) as _);
+                }
                 if now.takes_part(InterceptKind::BeforeAgentStart) {
                     hooks.before_agent_start.push(Arc::clone(entry) as _);
                 }

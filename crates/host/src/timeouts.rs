@@ -129,7 +129,8 @@ impl Timeouts {
             | InterceptKind::TurnStart
             | InterceptKind::AssistantMessage
             | InterceptKind::BeforeAgentStart
-            | InterceptKind::ToolResult => self.intercept,
+            | InterceptKind::ToolResult
+            | InterceptKind::Input => self.intercept,
         }
     }
 

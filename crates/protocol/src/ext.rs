@@ -42,9 +42,10 @@ pub use handshake::{
 pub use host_call::{HostCall, HostCallCancel, HostCallKind, HostResult};
 pub use intercept::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CompactEntry, EventIntercept,
-    EventInterceptResponse, Intercept, InterceptAssistantMessage, InterceptBeforeAgentStart,
-    InterceptBeforeCompact, InterceptHook, InterceptKind, InterceptToolCall, InterceptToolResult,
-    InterceptTurnStart, ToolCallDecision, ToolResultChange, ToolResultDecision, TurnStartDecision,
+    EventInterceptResponse, InputDecision, Intercept, InterceptAssistantMessage, InterceptBeforeAgentStart,
+    InterceptBeforeCompact, InterceptHook, InterceptInput, InterceptKind, InterceptToolCall,
+    InterceptToolResult, InterceptTurnStart, ToolCallDecision, ToolResultChange, ToolResultDecision,
+    TurnStartDecision,
 };
 pub use limits::Limits;
 pub use notes::{ClearNotes, Notify};

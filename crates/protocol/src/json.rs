@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
+use serde::de::Error as _;
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -148,6 +149,17 @@ pub(crate) fn optional_object<'de, D: Deserializer<'de>>(
 
 fn only_object<E: serde::de::Error>(json: RawJson) -> Result<RawJson, E> {
     if json.is_object() { Ok(json) } else { Err(E::custom("expected a JSON object")) }
+}
+
+/// Reads an array; absent and `null` mean none.
+pub(crate) fn optional_array<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<RawJson>, D::Error> {
+    let json = Option::<RawJson>::deserialize(deserializer)?;
+    match json {
+        Some(json) if !json.as_str().starts_with('[') => Err(D::Error::custom("expected a JSON array")),
+        json => Ok(json),
+    }
 }
 
 pub(crate) fn object_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {

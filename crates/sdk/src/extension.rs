@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use haft_protocol::RawJson;
 use haft_protocol::ext::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CommandAction, ExtensionFrame,
-    Hello, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptKind,
-    InterceptToolCall, InterceptToolResult, InterceptTurnStart, LifecycleEvent, Ready, RegisterCommand,
-    RegisterRejected, RegisterTool, Subscribe, Subscription, ToolCallDecision, ToolResultDecision,
-    TurnStartDecision, capability,
+    Hello, InputDecision, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact,
+    InterceptInput, InterceptKind, InterceptToolCall, InterceptToolResult, InterceptTurnStart,
+    LifecycleEvent, Ready, RegisterCommand, RegisterRejected, RegisterTool, Subscribe, Subscription,
+    ToolCallDecision, ToolResultDecision, TurnStartDecision, capability,
 };
 use haft_protocol::ids::PanelId;
 use haft_protocol::limits::MAX_TOOLS;
@@ -54,6 +54,7 @@ pub struct Extension {
     pub(crate) before_agent_start: Option<BoxedHandler<InterceptBeforeAgentStart, BeforeAgentStartDecision>>,
     pub(crate) before_compact: Option<BoxedHandler<InterceptBeforeCompact, BeforeCompactDecision>>,
     pub(crate) tool_result: Option<BoxedHandler<InterceptToolResult, ToolResultDecision>>,
+    pub(crate) input: Option<BoxedHandler<InterceptInput, InputDecision>>,
     /// Duplicate or invalid registrations, reported when the extension starts.
     faults: Vec<String>,
 }
@@ -77,6 +78,7 @@ impl Extension {
             before_agent_start: None,
             before_compact: None,
             tool_result: None,
+            input: None,
             faults: Vec::new(),
         }
     }
@@ -265,7 +267,7 @@ impl Extension {
     ///     let is_secret = |block: &ResultBlock| matches!(block, ResultBlock::Text { text } if text.contains("SECRET"));
     ///     match result.content.iter().any(is_secret) {
     ///         true => ToolResultDecision::replace("(hidden)"),
-    ///         false => ToolResultDecision::unchanged(),
+    ///         false => ToolResultDecision::Unchanged,
     ///     }
     /// });
     /// # drop(extension);
@@ -276,6 +278,26 @@ impl Extension {
     ) -> Self {
         let earlier = self.tool_result.replace(BoxedHandler::new(handler));
         self.note_duplicate(earlier.is_none(), InterceptKind::ToolResult)
+    }
+
+    /// Changes what the user writes before it becomes a prompt, or handles it, so that no prompt is
+    /// sent. Must answer within 5 s; a late or failed handler changes nothing. Hosts without this
+    /// hook never call it.
+    ///
+    /// ```
+    /// use haft_sdk::{Extension, InputDecision};
+    ///
+    /// let extension = Extension::new("quick", "1.0.0").intercept_input(|input, _host| async move {
+    ///     match input.text.strip_prefix("?quick ") {
+    ///         Some(rest) => InputDecision::replace(format!("Answer briefly: {rest}")),
+    ///         None => InputDecision::Unchanged,
+    ///     }
+    /// });
+    /// # drop(extension);
+    /// ```
+    pub fn intercept_input(mut self, handler: impl HandlerFn<InterceptInput, InputDecision>) -> Self {
+        let earlier = self.input.replace(BoxedHandler::new(handler));
+        self.note_duplicate(earlier.is_none(), InterceptKind::Input)
     }
 
     fn note_duplicate(mut self, first: bool, kind: InterceptKind) -> Self {
@@ -293,6 +315,7 @@ impl Extension {
             (self.before_agent_start.is_some(), InterceptKind::BeforeAgentStart),
             (self.before_compact.is_some(), InterceptKind::BeforeCompact),
             (self.tool_result.is_some(), InterceptKind::ToolResult),
+            (self.input.is_some(), InterceptKind::Input),
         ];
         kinds.into_iter().filter_map(|(present, kind)| present.then_some(kind))
     }
@@ -453,6 +476,7 @@ impl Extension {
             (self.before_agent_start.is_some(), capability::BEFORE_AGENT_START),
             (self.before_compact.is_some(), capability::BEFORE_COMPACT),
             (self.tool_result.is_some(), capability::TOOL_RESULT),
+            (self.input.is_some(), capability::INPUT),
             (true, capability::PING),
             (!self.events.is_empty(), capability::EVENT_GAP),
             (true, capability::HOST_SERVICES),

@@ -24,14 +24,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::{env, fs, process};
 
 use haft_protocol::codec;
+use haft_protocol::content::InputSource;
 use haft_protocol::event::NoteLevel;
 use haft_protocol::ext::{
     AskCall, AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CallTool,
-    CancelRequest, CommandAction, EventGap, HelloAck, HostFrame, HostQuery, InterceptAssistantMessage,
-    InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptToolCall, InterceptToolResult,
-    InterceptTurnStart, InvokeCommand, LifecycleEvent, PROTOCOL_VERSION, Panel, PanelClose, PanelKey,
-    PanelResize, QueryCompletions, QueryResponse, RegisterCommand, RegisterRejected, RegisterTool, Shutdown,
-    ToolCallDecision, ToolResultDecision, TurnStartDecision, UiAnswer,
+    CancelRequest, CommandAction, EventGap, HelloAck, HostFrame, HostQuery, InputDecision,
+    InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptInput,
+    InterceptToolCall, InterceptToolResult, InterceptTurnStart, InvokeCommand, LifecycleEvent,
+    PROTOCOL_VERSION, Panel, PanelClose, PanelKey, PanelResize, QueryCompletions, QueryResponse,
+    RegisterCommand, RegisterRejected, RegisterTool, Shutdown, ToolCallDecision, ToolResultDecision,
+    TurnStartDecision, UiAnswer,
 };
 use haft_protocol::ids::{ExtensionName, PanelId, RequestId, ToolCallId};
 use serde_json::Value;
@@ -94,6 +96,7 @@ pub fn host_info() -> HelloAck {
         capabilities: [
             "before_agent_start",
             "tool_result",
+            "input",
             "panel_resize",
             "intercept_roles",
             "host_services",
@@ -264,6 +267,12 @@ impl Harness {
     /// Sends the result of a tool call to the handler of `tool_result`.
     pub async fn tool_result(&self, question: InterceptToolResult) -> ToolResultDecision {
         self.query(question).await
+    }
+
+    /// Sends a typed text to the handler of `input`.
+    pub async fn review_input(&self, text: &str) -> InputDecision {
+        let (text, images) = (text.to_owned(), Vec::new());
+        self.query(InterceptInput { text, images, source: InputSource::Interactive }).await
     }
 
     /// Returns the registered commands, in order.

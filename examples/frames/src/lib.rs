@@ -41,7 +41,8 @@ pub fn answer(frame: HostFrame) -> Option<ExtensionFrame> {
             | Intercept::AssistantMessage(_)
             | Intercept::BeforeAgentStart(_)
             | Intercept::BeforeCompact(_)
-            | Intercept::ToolResult(_) => None,
+            | Intercept::ToolResult(_)
+            | Intercept::Input(_) => None,
         },
         HostFrame::Shutdown(_) => Some(ShutdownAck {}.into()),
         // Not announced, so the host does not send it.

@@ -11,7 +11,7 @@ use crate::agent_state::{AgentConfig, AgentSetup, AgentState, ToolSchemaError, T
 use crate::compact::CompactSettings;
 use crate::hooks::{
     AfterModelResponse, AfterToolExecute, ApproveTool, BeforeAgentStart, BeforeAssistantMessage,
-    BeforeCompact, BeforeModelRequest, BeforeToolExecute, BeforeTurn, HookSet, HookSource, Observer,
+    BeforeCompact, BeforeModelRequest, BeforeToolExecute, BeforeTurn, HookSet, HookSource, Observer, OnInput,
 };
 use crate::model::{Model, ModelSource, ThinkingLevel};
 use crate::prompt::SystemPrompt;
@@ -97,6 +97,12 @@ impl AgentBuilder {
     /// Replaces all tools by an existing set.
     pub fn tools(mut self, tools: ToolSet) -> Self {
         self.tools = tools;
+        self
+    }
+
+    /// Adds a hook that [`Agent::review_input`] asks.
+    pub fn on_input(mut self, hook: impl OnInput + 'static) -> Self {
+        self.config.hooks.on_input.push(Arc::new(hook));
         self
     }
 

@@ -12,6 +12,7 @@ mod displays;
 mod fake;
 mod gates;
 mod handles;
+mod inputs;
 mod interrupts;
 mod interventions;
 mod messages;

@@ -9,6 +9,7 @@
 //! | `before_agent_start` | any | passes | passes | passes |
 //! | `before_compact` | any | the model summarizes | the model summarizes | the model summarizes |
 //! | `tool_result` | any | the result stays | the result stays | the result stays |
+//! | `input` | any | the input stays | the input stays | the input stays |
 //! | process hook: `before_tool`, `approve_tool` | | blocks | passes | blocks |
 //! | process hook: `before_llm`, `after_llm`, `after_tool` | | passes | passes | passes |
 //!
@@ -106,9 +107,13 @@ pub(crate) fn fails_closed(hook: InterceptKind, role: InterceptorRole) -> bool {
         return false;
     }
     match (hook, role) {
-        (InterceptKind::BeforeAgentStart | InterceptKind::BeforeCompact | InterceptKind::ToolResult, _) => {
-            false
-        }
+        (
+            InterceptKind::BeforeAgentStart
+            | InterceptKind::BeforeCompact
+            | InterceptKind::ToolResult
+            | InterceptKind::Input,
+            _,
+        ) => false,
         (InterceptKind::ToolCall, _) => is_up(Defense::GateFailures),
         (
             InterceptKind::TurnStart | InterceptKind::AssistantMessage,
@@ -203,7 +208,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(tried, 6 * 4 * 12 * 2);
+        assert_eq!(tried, 7 * 4 * 12 * 2);
     }
 
     #[test]

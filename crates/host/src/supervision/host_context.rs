@@ -257,6 +257,7 @@ impl HostContext {
             capability::BEFORE_AGENT_START,
             capability::BEFORE_COMPACT,
             capability::TOOL_RESULT,
+            capability::INPUT,
             capability::PANEL_RESIZE,
             capability::PING,
             capability::EVENT_GAP,

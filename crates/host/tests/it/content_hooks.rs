@@ -3,19 +3,19 @@
 use std::path::Path;
 use std::time::Duration;
 
-use haft_core::hooks::{FinishedCall, ResultDecision};
+use haft_core::hooks::{FinishedCall, ResultDecision, UserInput, UserInputDecision};
 use haft_core::tool::{ToolFailureKind, ToolOutput};
 use haft_host::Host;
 use haft_packages::LaunchPlan;
 use haft_protocol::RawJson;
-use haft_protocol::content::ContentBlock;
+use haft_protocol::content::{ContentBlock, Image, InputSource};
 use haft_test_support::FakePeer;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::{Events, brisk, call, config, fault, host_with, program, spec};
 
-fn intercept(kinds: &[&str]) -> Value {
+fn subscribe_to(kinds: &[&str]) -> Value {
     json!({"type": "subscribe", "intercept": kinds})
 }
 
@@ -25,7 +25,7 @@ import json, sys
 def emit(obj):
     print(json.dumps(obj), flush=True)
 emit({"type":"hello","name":"script","version":"1.0.0"})
-emit({"type":"subscribe","intercept":["tool_result"]})
+emit({"type":"subscribe","intercept":["tool_result","input"]})
 emit({"type":"ready"})
 for line in sys.stdin:
     msg = json.loads(line)
@@ -34,6 +34,9 @@ for line in sys.stdin:
         if msg["event"] == "tool_result":
             text = msg["content"][0]["text"].replace("SECRET", "[hidden]")
             answer["content"] = [{"type":"text","text":text}]
+        elif msg["event"] == "input":
+            answer["handled"] = msg["text"] == "ping"
+            answer["text"] = msg["text"].replace("?quick", "Answer briefly:")
         emit(answer)
     elif msg["type"] == "shutdown":
         emit({"type":"shutdown_ack"})
@@ -79,7 +82,7 @@ fn failed_result() -> ToolOutput {
 
 #[tokio::test(start_paused = true)]
 async fn interceptor_changes_parts_of_a_result() {
-    let (host, mut peer, events) = host_with("hush", [intercept(&["tool_result"])]).await;
+    let (host, mut peer, events) = host_with("hush", [subscribe_to(&["tool_result"])]).await;
     let answers = vec![
         json!({}),
         json!({"content": [{"type": "text", "text": "KEY=\u{e0041}[hidden]"}]}),
@@ -126,13 +129,13 @@ async fn result_stays_after_each_failure_of_interceptor() {
         json!({"block": true}),
         json!({"details": [1]}),
     ] {
-        let (host, mut peer, events) = host_with("hush", [intercept(&["tool_result"])]).await;
+        let (host, mut peer, events) = host_with("hush", [subscribe_to(&["tool_result"])]).await;
         let answer = answer_each(&mut peer, vec![wrong.clone()]);
         let (output, _) = tokio::join!(review_result(&host, failed_result()), answer);
         assert_eq!(output, failed_result(), "{wrong}");
         assert_eq!(events.faults(), [fault("hush", "hook_error")], "{wrong}");
     }
-    let (host, _peer, events) = host_with("hush", [intercept(&["tool_result"])]).await;
+    let (host, _peer, events) = host_with("hush", [subscribe_to(&["tool_result"])]).await;
     assert_eq!(review_result(&host, failed_result()).await, failed_result());
     assert_eq!(events.faults(), [fault("hush", "hook_timeout")]);
 }
@@ -140,7 +143,7 @@ async fn result_stays_after_each_failure_of_interceptor() {
 /// A long answer is allowed while the question is open, and a result keeps its length.
 #[tokio::test(start_paused = true)]
 async fn long_result_comes_back_whole() {
-    let (host, mut peer, events) = host_with("hush", [intercept(&["tool_result"])]).await;
+    let (host, mut peer, events) = host_with("hush", [subscribe_to(&["tool_result"])]).await;
     let long = "line\n".repeat(400_000);
     let own = ToolOutput::text(long.clone() + "SECRET");
     let answer = vec![json!({"content": [{"type": "text", "text": long.clone() + "[hidden]"}]})];
@@ -156,6 +159,81 @@ async fn long_result_comes_back_whole() {
     let (output, ()) = tokio::join!(review_result(&host, ToolOutput::text("short")), sending);
     assert_eq!(output, ToolOutput::text("short"));
     assert_eq!(events.faults(), [fault("hush", "frame_too_long")]);
+}
+
+fn typed_input(text: &str, images: Vec<Image>) -> UserInput {
+    UserInput { text: text.into(), images, source: InputSource::Interactive }
+}
+
+/// Returns the decision of the first extension about an input.
+async fn review_input(host: &Host, input: &UserInput) -> UserInputDecision {
+    let hook = host.hook_source().hooks().on_input.remove(0);
+    hook.on_input(&CancellationToken::new(), input).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn interceptor_changes_and_handles_inputs() {
+    let (host, mut peer, events) = host_with("quick", [subscribe_to(&["input"])]).await;
+    let picture = Image { mime_type: "image/png".into(), data: "AAAA".to_owned().into() };
+    let own = typed_input("?quick haft", vec![picture.clone()]);
+    let answers = vec![
+        json!({}),
+        json!({"text": "Briefly: \u{e0041}haft"}),
+        json!({"images": []}),
+        json!({"text": "same image", "images": [picture]}),
+        json!({"handled": true}),
+    ];
+    let count = answers.len();
+    let asked = async {
+        let mut decisions = Vec::new();
+        for _ in 0..count {
+            decisions.push(review_input(&host, &own).await);
+        }
+        decisions
+    };
+    let (decisions, questions) = tokio::join!(asked, answer_each(&mut peer, answers));
+    let mut question = questions[0].clone();
+    question.as_object_mut().unwrap().remove("id");
+    insta::assert_snapshot!(question.to_string(), @r#"{"type":"event_intercept","source":"interactive","event":"input","text":"?quick haft","images":[{"mime_type":"image/png","data":"AAAA"}]}"#);
+    let expect = [
+        UserInputDecision::Keep,
+        UserInputDecision::Change(typed_input("Briefly: haft", own.images.clone())),
+        UserInputDecision::Change(typed_input("?quick haft", Vec::new())),
+        UserInputDecision::Change(typed_input("same image", own.images.clone())),
+        UserInputDecision::Handled,
+    ];
+    assert_eq!(decisions, expect);
+    assert_eq!(events.faults(), [fault("quick", "hidden_text")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn input_stays_after_each_failure_of_interceptor() {
+    let unreadable = json!({"text": "x", "images": [{"mime_type": "image/png", "data": "AAAA"}]});
+    for wrong in
+        [unreadable, json!({"block": true}), json!({"text": 5}), json!({"handled": true, "error": "no"})]
+    {
+        let (host, mut peer, events) = host_with("quick", [subscribe_to(&["input"])]).await;
+        let answer = answer_each(&mut peer, vec![wrong.clone()]);
+        let own = typed_input("hi", Vec::new());
+        let (decision, _) = tokio::join!(review_input(&host, &own), answer);
+        assert_eq!(decision, UserInputDecision::Keep, "{wrong}");
+        assert_eq!(events.faults(), [fault("quick", "hook_error")], "{wrong}");
+    }
+    let (host, _peer, events) = host_with("quick", [subscribe_to(&["input"])]).await;
+    assert_eq!(review_input(&host, &typed_input("hi", Vec::new())).await, UserInputDecision::Keep);
+    assert_eq!(events.faults(), [fault("quick", "hook_timeout")]);
+}
+
+#[tokio::test]
+async fn process_changes_an_input() {
+    let dir = tempfile::tempdir().unwrap();
+    let (host, events) = host_with_script(dir.path()).await;
+    let changed = typed_input("Answer briefly: haft", Vec::new());
+    let decision = review_input(&host, &typed_input("?quick haft", Vec::new())).await;
+    assert_eq!(decision, UserInputDecision::Change(changed));
+    assert_eq!(review_input(&host, &typed_input("ping", Vec::new())).await, UserInputDecision::Handled);
+    host.shutdown().await;
+    assert_eq!(events.faults(), []);
 }
 
 #[tokio::test]

@@ -258,7 +258,10 @@ impl InterceptPermissionRole {
         match (self, event) {
             (
                 Self::Gate,
-                InterceptKind::BeforeAgentStart | InterceptKind::BeforeCompact | InterceptKind::ToolResult,
+                InterceptKind::BeforeAgentStart
+                | InterceptKind::BeforeCompact
+                | InterceptKind::ToolResult
+                | InterceptKind::Input,
             ) => false,
             (Self::Redactor, event) => event == InterceptKind::AssistantMessage,
             (Self::Gate | Self::Rewrite, _) => true,

@@ -3,8 +3,9 @@
 use serde_json::Value;
 
 use super::{
-    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CommandAction, Panel,
-    PanelRender, ResultBlock, ToolCallDecision, ToolResultChange, ToolResultDecision, TurnStartDecision,
+    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CommandAction, InputDecision,
+    Panel, PanelRender, ResultBlock, ToolCallDecision, ToolResultChange, ToolResultDecision,
+    TurnStartDecision,
 };
 use crate::ids::PanelId;
 use crate::json::RawJson;
@@ -113,15 +114,17 @@ impl BeforeCompactDecision {
 }
 
 impl ToolResultDecision {
-    /// Keeps the result unchanged.
-    pub fn unchanged() -> Self {
-        Self::Unchanged
-    }
-
     /// Replaces the content by this text, and drops the details.
     pub fn replace(text: impl Into<String>) -> Self {
         let content = Some(vec![ResultBlock::Text { text: text.into() }]);
         Self::Change(ToolResultChange { content, ..ToolResultChange::default() })
+    }
+}
+
+impl InputDecision {
+    /// Replaces the text, and keeps the images.
+    pub fn replace(text: impl Into<String>) -> Self {
+        Self::Change { text: Some(text.into()), images: None }
     }
 }
 

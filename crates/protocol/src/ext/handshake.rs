@@ -36,6 +36,9 @@ pub mod capability {
     /// The host has the `tool_result` hook. In `hello` the name is informational: a subscription is
     /// enough.
     pub const TOOL_RESULT: &str = "tool_result";
+    /// The host has the `input` hook. In `hello` the name is informational: a subscription is
+    /// enough.
+    pub const INPUT: &str = "input";
     /// The extension answers `ping`, even while its handlers run.
     pub const PING: &str = "ping";
     /// The host reports dropped events to the extension.
@@ -73,6 +76,7 @@ pub mod capability {
         BEFORE_AGENT_START,
         BEFORE_COMPACT,
         TOOL_RESULT,
+        INPUT,
         PING,
         EVENT_GAP,
         INTERCEPT_ROLES,

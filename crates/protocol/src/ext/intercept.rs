@@ -17,6 +17,7 @@
 mod assistant_message;
 mod before_agent_start;
 mod before_compact;
+mod input;
 mod tool_call;
 mod tool_result;
 mod turn_start;
@@ -28,8 +29,9 @@ use serde::de::{DeserializeOwned, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::answer_error::AnswerError;
+use crate::content::Image;
 use crate::ids::RequestId;
-use crate::json::{RawJson, optional_object};
+use crate::json::{RawJson, optional_array, optional_object};
 use crate::named_enum::named_enum;
 use crate::read::{self, null_is_default};
 use crate::reader::{CheckedJson, JsonText, OBJECT};
@@ -37,6 +39,7 @@ use crate::reader::{CheckedJson, JsonText, OBJECT};
 pub use assistant_message::{AssistantMessageDecision, InterceptAssistantMessage};
 pub use before_agent_start::{BeforeAgentStartDecision, InterceptBeforeAgentStart};
 pub use before_compact::{BeforeCompactDecision, CompactEntry, InterceptBeforeCompact};
+pub use input::{InputDecision, InterceptInput};
 pub use tool_call::{InterceptToolCall, ToolCallDecision};
 pub use tool_result::{InterceptToolResult, ToolResultChange, ToolResultDecision};
 pub use turn_start::{InterceptTurnStart, TurnStartDecision};
@@ -103,7 +106,7 @@ impl Intercept {
     /// [`max_result_line`](crate::ext::Limits::max_result_line) bytes.
     pub fn has_long_answer(&self) -> bool {
         match self {
-            Self::ToolResult(_) => true,
+            Self::ToolResult(_) | Self::Input(_) => true,
             Self::ToolCall(_)
             | Self::TurnStart(_)
             | Self::AssistantMessage(_)
@@ -129,6 +132,9 @@ hooks! {
     /// After a tool ran, before the model sees the result. Needs the capability `tool_result`; zot
     /// does not have it.
     ToolResult(InterceptToolResult) = "tool_result",
+    /// Before an input of the user becomes a prompt. Needs the capability `input`; zot does not have
+    /// it.
+    Input(InterceptInput) = "input",
 }
 
 /// A hook: the extension can stop or change the next action. The extension answers with
@@ -226,7 +232,7 @@ pub struct EventInterceptResponse {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_kept: Option<String>,
     /// `tool_result`: the new content, an array of blocks as in the frame `tool_result`. Since haft.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "optional_array", skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::json::array_schema")]
     pub content: Option<RawJson>,
     /// `tool_result`: the new data for people and programs, an object. Since haft.
@@ -236,6 +242,15 @@ pub struct EventInterceptResponse {
     /// `tool_result`: true if the call counts as failed. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_error: Option<bool>,
+    /// `input`: the new text. Ignored if `handled` is true. Since haft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// `input`: the new images. Ignored if `handled` is true. Since haft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub images: Option<Vec<Image>>,
+    /// `input`: true if the extension has handled the input, so that no prompt is sent. Since haft.
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "std::ops::Not::not")]
+    pub handled: bool,
     /// Not empty if the extension failed to decide. The host reports the error and treats it like a
     /// missing response, whatever the other fields contain. Since haft.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
@@ -276,6 +291,9 @@ impl EventInterceptResponse {
             content: None,
             details: None,
             is_error: None,
+            text: None,
+            images: None,
+            handled: false,
             error: String::new(),
         }
     }
@@ -283,7 +301,7 @@ impl EventInterceptResponse {
     /// True if the response has a field of a hook with long answers, see
     /// [`Intercept::has_long_answer`].
     pub fn is_long_answer(&self) -> bool {
-        self.content.is_some() || self.details.is_some()
+        self.content.is_some() || self.details.is_some() || self.images.is_some()
     }
 
     /// True if the response blocks.

@@ -1,7 +1,7 @@
 //! One value of every frame, as code with these types builds it.
 
 use haft_protocol::RawJson;
-use haft_protocol::content::{ContentBlock, Image, ResolvedPath};
+use haft_protocol::content::{ContentBlock, Image, InputSource, ResolvedPath};
 use haft_protocol::event::{CompactReason, NoteLevel};
 use haft_protocol::ext::*;
 use haft_protocol::ids::{ExtensionName, PanelId, RequestId, ToolCallId};
@@ -74,6 +74,10 @@ pub(crate) fn host() -> Vec<HostFrame> {
             .into_frame(id("7")),
         before_compact().into_frame(id("9")),
         intercepted_result().into_frame(id("11")),
+        InterceptInput { text: "hi".into(), images: Vec::new(), source: InputSource::Rpc }
+            .into_frame(id("12")),
+        InterceptInput { text: String::new(), images: vec![dot_image()], source: InputSource::Print }
+            .into_frame(id("12")),
         CancelRequest { id: id("3") }.into(),
         host_result().into(),
         ask_result().into(),
@@ -280,6 +284,10 @@ fn before_compact() -> InterceptBeforeCompact {
     }
 }
 
+fn dot_image() -> Image {
+    Image { mime_type: "image/png".into(), data: "AAAA".to_owned().into() }
+}
+
 fn intercepted_result() -> InterceptToolResult {
     InterceptToolResult {
         tool_id: ToolCallId::new("t"),
@@ -323,6 +331,12 @@ fn decisions() -> impl Iterator<Item = EventInterceptResponse> {
                 .into(),
             id("11"),
         ),
+        InterceptInput::respond(InputDecision::Unchanged, id("12")),
+        InterceptInput::respond(
+            InputDecision::Change { text: Some("hello".into()), images: Some(vec![dot_image()]) },
+            id("12"),
+        ),
+        InterceptInput::respond(InputDecision::Handled, id("12")),
         EventInterceptResponse::failed(InterceptKind::ToolCall, id("8"), "no disk"),
         EventInterceptResponse::failed(InterceptKind::TurnStart, id("8"), "no disk"),
     ]

@@ -46,6 +46,8 @@ fn host_frames_serialize_as_documented_lines() {
     {"type":"event_intercept","id":"7","event":"before_agent_start","prompt":"rain?","system_prompt":"You are haft."}
     {"type":"event_intercept","id":"9","event":"before_compact","reason":"manual","instructions":"mind the tests","tokens_before":7000,"window":8192,"previous_summary":"A bug.","files_read":["a.rs"],"files_modified":["b.rs"],"first_kept":"2","entries":[{"id":"1","text":"[user]\nfix it","may_begin":true},{"id":"2","text":"[result of read]\nx"}]}
     {"type":"event_intercept","id":"11","event":"tool_result","tool_id":"t","tool_name":"bash","tool_args":{"command":"env"},"content":[{"type":"text","text":"KEY=abc"}],"details":{"exit_code":1},"is_error":true}
+    {"type":"event_intercept","id":"12","event":"input","text":"hi","source":"rpc"}
+    {"type":"event_intercept","id":"12","event":"input","text":"","images":[{"mime_type":"image/png","data":"AAAA"}],"source":"print"}
     {"type":"cancel","id":"3"}
     {"type":"host_result","id":"c1","content":[{"type":"text","text":"rain\n"}],"details":{"next_offset":2001}}
     {"type":"host_result","id":"c3","content":[],"value":{"value":"No","why":"answered"}}
@@ -91,6 +93,9 @@ fn extension_frames_serialize_as_documented_lines() {
     {"type":"event_intercept_response","id":"11"}
     {"type":"event_intercept_response","id":"11","content":[{"type":"text","text":"KEY=[hidden]"}]}
     {"type":"event_intercept_response","id":"11","details":{"n":1},"is_error":false}
+    {"type":"event_intercept_response","id":"12"}
+    {"type":"event_intercept_response","id":"12","text":"hello","images":[{"mime_type":"image/png","data":"AAAA"}]}
+    {"type":"event_intercept_response","id":"12","handled":true}
     {"type":"event_intercept_response","id":"8","block":true,"reason":"no disk","error":"no disk"}
     {"type":"event_intercept_response","id":"8","error":"no disk"}
     {"type":"command_response","id":"1","action":"prompt","prompt":"weather?"}

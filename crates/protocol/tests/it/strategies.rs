@@ -1,7 +1,7 @@
 //! Arbitrary frames.
 
 use haft_protocol::RawJson;
-use haft_protocol::content::{Image, ResolvedPath};
+use haft_protocol::content::{Image, InputSource, ResolvedPath};
 use haft_protocol::event::{CompactReason, NoteLevel};
 use haft_protocol::ext::*;
 use haft_protocol::ids::{ExtensionName, PanelId, RequestId, ToolCallId};
@@ -53,6 +53,10 @@ fn object_of(value: impl Strategy<Value = Value>) -> impl Strategy<Value = Map<S
 
 fn object() -> impl Strategy<Value = RawJson> {
     object_of(value()).prop_map(|object| RawJson::from_value(&object).unwrap())
+}
+
+fn json_array() -> impl Strategy<Value = RawJson> {
+    vec(value(), 0..3).prop_map(|array| RawJson::from_value(&array).unwrap())
 }
 
 fn raw() -> impl Strategy<Value = RawJson> {
@@ -195,6 +199,9 @@ fn intercept() -> impl Strategy<Value = Intercept> {
         }),
         before_compact().prop_map(Intercept::from),
         intercepted_result().prop_map(Intercept::from),
+        (text(), vec(png_image(), 0..3)).prop_map(|(text, images)| {
+            InterceptInput { text, images, source: InputSource::Extension }.into()
+        }),
     ]
 }
 
@@ -282,11 +289,11 @@ pub(crate) fn extension_frame() -> impl Strategy<Value = ExtensionFrame> {
 }
 
 fn block() -> impl Strategy<Value = ResultBlock> {
-    prop_oneof![
-        text().prop_map(|text| ResultBlock::Text { text }),
-        (text(), text())
-            .prop_map(|(mime_type, data)| ResultBlock::Image(Image { mime_type, data: data.into() })),
-    ]
+    prop_oneof![text().prop_map(|text| ResultBlock::Text { text }), png_image().prop_map(ResultBlock::Image),]
+}
+
+fn png_image() -> impl Strategy<Value = Image> {
+    (text(), text()).prop_map(|(mime_type, data)| Image { mime_type, data: data.into() })
 }
 
 fn register_tool() -> impl Strategy<Value = ExtensionFrame> {
@@ -322,8 +329,11 @@ fn intercept_response() -> impl Strategy<Value = ExtensionFrame> {
     let texts = (text(), text(), text(), option::of(text()), text());
     let decided = (option::of(any::<bool>()), option::of(raw()), option::of(text()));
     let summed_up = (text(), option::of(text()));
-    let result = (option::of(object()), option::of(object()), option::of(any::<bool>()));
-    (id(), decided, texts, summed_up, result).prop_map(|(id, decided, texts, summed_up, result)| {
+    let result = (option::of(json_array()), option::of(object()), option::of(any::<bool>()));
+    let input = (option::of(text()), option::of(vec(png_image(), 0..3)), any::<bool>());
+    let changes = (result, input);
+    (id(), decided, texts, summed_up, changes).prop_map(|(id, decided, texts, summed_up, changes)| {
+        let (result, (text, images, handled)) = changes;
         let (block, modified_args, tool_name) = decided;
         let (summary, first_kept) = summed_up;
         let (content, details, is_error) = result;
@@ -342,6 +352,9 @@ fn intercept_response() -> impl Strategy<Value = ExtensionFrame> {
             content,
             details,
             is_error,
+            text,
+            images,
+            handled,
             error,
         };
         response.into()

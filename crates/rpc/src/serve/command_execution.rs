@@ -108,8 +108,8 @@ impl<S: SessionProvider> RpcServer<S> {
         };
         let opened: &Arc<OpenedSession> = &seat.opened;
         Some(match command {
-            Command::Steer(said) => CommandExecution::Now(messages::steer(opened, said)),
-            Command::FollowUp(said) => CommandExecution::Now(messages::follow_up(opened, said)),
+            Command::Steer(said) => messages::steer(opened, seat.closing.clone(), said),
+            Command::FollowUp(said) => messages::follow_up(opened, seat.closing.clone(), said),
             Command::Interrupt(wish) => CommandExecution::Now(messages::interrupt(opened, wish)),
             Command::TakeQueued(_) => CommandExecution::Now(messages::take_queued(opened)),
             Command::GetMessages(_) => CommandExecution::Now(messages::messages(opened)),

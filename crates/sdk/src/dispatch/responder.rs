@@ -4,10 +4,10 @@ use std::marker::PhantomData;
 
 use haft_protocol::ext::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CallTool, CommandAction,
-    CommandCompletionsResponse, EventInterceptResponse, ExtensionFrame, InterceptAssistantMessage,
-    InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptHook, InterceptToolCall, InterceptToolResult,
-    InterceptTurnStart, InvokeCommand, QueryCompletions, ToolCallDecision, ToolResultDecision,
-    TurnStartDecision,
+    CommandCompletionsResponse, EventInterceptResponse, ExtensionFrame, InputDecision,
+    InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptHook,
+    InterceptInput, InterceptToolCall, InterceptToolResult, InterceptTurnStart, InvokeCommand,
+    QueryCompletions, ToolCallDecision, ToolResultDecision, TurnStartDecision,
 };
 use haft_protocol::ids::RequestId;
 
@@ -91,6 +91,7 @@ hook_questions! {
     InterceptBeforeAgentStart -> BeforeAgentStartDecision;
     InterceptBeforeCompact -> BeforeCompactDecision;
     InterceptToolResult -> ToolResultDecision;
+    InterceptInput -> InputDecision;
 }
 
 /// A tool call for a gate, whose response must contain `block`.

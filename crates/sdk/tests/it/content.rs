@@ -3,7 +3,7 @@
 use haft_sdk::protocol::ext::{InterceptToolResult, ResultBlock};
 use haft_sdk::protocol::ids::ToolCallId;
 use haft_sdk::testing::Harness;
-use haft_sdk::{Extension, RawJson, ToolResultChange, ToolResultDecision};
+use haft_sdk::{Extension, InputDecision, RawJson, ToolResultChange, ToolResultDecision};
 use serde_json::json;
 
 /// Returns the question about a result with this text.
@@ -26,7 +26,7 @@ async fn results_are_kept_replaced_or_marked() {
                 ToolResultDecision::replace(text.replace("SECRET", "[hidden]"))
             }
             [] => ToolResultChange { is_error: Some(true), ..ToolResultChange::default() }.into(),
-            _ => ToolResultDecision::unchanged(),
+            _ => ToolResultDecision::Unchanged,
         }
     });
     let harness = Harness::start(hush).await;
@@ -39,6 +39,21 @@ async fn results_are_kept_replaced_or_marked() {
     let transcript = harness.shutdown().await;
     assert!(transcript.contains(r#""capabilities":["events","tool_result","#), "{transcript}");
     assert!(transcript.contains(r#""intercept":["tool_result"]"#), "{transcript}");
+}
+
+#[tokio::test]
+async fn inputs_are_kept_replaced_or_handled() {
+    let quick = Extension::new("quick", "1").intercept_input(|input, _host| async move {
+        match input.text.strip_prefix("?quick ") {
+            Some(rest) => InputDecision::replace(format!("Answer briefly: {rest}")),
+            None if input.text == "ping" => InputDecision::Handled,
+            None => InputDecision::Unchanged,
+        }
+    });
+    let harness = Harness::start(quick).await;
+    assert_eq!(harness.review_input("hi").await, InputDecision::Unchanged);
+    assert_eq!(harness.review_input("?quick haft").await, InputDecision::replace("Answer briefly: haft"));
+    assert_eq!(harness.review_input("ping").await, InputDecision::Handled);
 }
 
 /// A result may have 8 MiB, although other lines of an extension may have 1 MiB only.

@@ -3,8 +3,8 @@
 
 use haft_sdk::testing::Harness;
 use haft_sdk::{
-    AssistantMessageDecision, BeforeAgentStartDecision, Extension, LifecycleEvent, NoArgs, NoteLevel,
-    Response, ToolCallDecision, ToolResult, ToolResultDecision, TurnStartDecision,
+    AssistantMessageDecision, BeforeAgentStartDecision, Extension, InputDecision, LifecycleEvent, NoArgs,
+    NoteLevel, Response, ToolCallDecision, ToolResult, ToolResultDecision, TurnStartDecision,
 };
 use serde_json::json;
 
@@ -26,6 +26,7 @@ fn panicking() -> Extension {
         .intercept_assistant_message(|_, _| async { boom::<AssistantMessageDecision>() })
         .before_agent_start(|_, _| async { boom::<BeforeAgentStartDecision>() })
         .intercept_tool_result(|_, _| async { boom::<ToolResultDecision>() })
+        .intercept_input(|_, _| async { boom::<InputDecision>() })
 }
 
 /// All handlers return an error.
@@ -40,10 +41,11 @@ fn failing() -> Extension {
         .intercept_assistant_message(|_, _| async { Err::<AssistantMessageDecision, _>("boom") })
         .before_agent_start(|_, _| async { Err::<BeforeAgentStartDecision, _>("boom") })
         .intercept_tool_result(|_, _| async { Err::<ToolResultDecision, _>("boom") })
+        .intercept_input(|_, _| async { Err::<InputDecision, _>("boom") })
 }
 
 /// The number of hooks that each extension here has.
-const HOOKS: usize = 5;
+const HOOKS: usize = 6;
 
 /// Twice, because a handler must survive its own failure.
 async fn check(extension: Extension, reason: &str) {
@@ -66,6 +68,7 @@ async fn ask_everything(harness: &Harness, reason: &str) {
     assert_eq!(harness.assistant_message("hi").await, AssistantMessageDecision::Show);
     assert_eq!(harness.before_agent_start("hi", "").await, BeforeAgentStartDecision::Unchanged);
     assert_eq!(harness.tool_result(finished_call("x")).await, ToolResultDecision::Unchanged);
+    assert_eq!(harness.review_input("hi").await, InputDecision::Unchanged);
     harness.event(LifecycleEvent::turn_start(1)).await;
     harness.panel_key("p", "up").await;
 }

@@ -62,7 +62,8 @@ fn answer_ms(permission: &InterceptPermission) -> u64 {
         | InterceptKind::TurnStart
         | InterceptKind::AssistantMessage
         | InterceptKind::BeforeAgentStart
-        | InterceptKind::ToolResult => limits.intercept_ms,
+        | InterceptKind::ToolResult
+        | InterceptKind::Input => limits.intercept_ms,
     })
 }
 
