@@ -2,7 +2,7 @@
 //!
 //! In the order of a turn: [`OnInput`], [`BeforeAgentStart`], [`BeforeTurn`], [`BeforeCompact`], [`BeforeModelRequest`],
 //! [`AfterModelResponse`], [`BeforeAssistantMessage`], and for each tool call [`BeforeToolExecute`], [`ApproveTool`],
-//! [`AfterToolExecute`]. [`Observer`]s receive all events. The [`scope`](RefusalScope) of a [`Refusal`] determines how
+//! [`AfterToolExecute`]; at the end [`BeforeSettle`]. [`Observer`]s receive all events. The [`scope`](RefusalScope) of a [`Refusal`] determines how
 //! much work ends with the refused action.
 //!
 //! The first argument of every hook is the cancellation token of the run. A cancelled hook should return soon; the
@@ -69,6 +69,7 @@
 mod gate_clock;
 mod input;
 mod model_call;
+mod settle;
 mod tool_call;
 
 use std::sync::Arc;
@@ -88,6 +89,7 @@ pub use model_call::{
     AfterModelResponse, BeforeModelRequest, OutgoingRequest, ReceivedResponse, RequestDecision, RequestEdit,
     ResponseDecision,
 };
+pub use settle::{BeforeSettle, MAX_CONTINUATIONS, SettleDecision, SettlingRun};
 pub use tool_call::{
     AfterBlock, AfterToolExecute, ApproveTool, ApproverDecision, BeforeToolExecute, FinishedCall, HookRole,
     PendingCall, ResultDecision, ToolDecision,
@@ -120,6 +122,8 @@ pub struct HookSet {
     pub after_tool_execute: Vec<Arc<dyn AfterToolExecute>>,
     /// Asked for every message with text.
     pub before_assistant_message: Vec<Arc<dyn BeforeAssistantMessage>>,
+    /// Asked before a run ends.
+    pub before_settle: Vec<Arc<dyn BeforeSettle>>,
     /// Asked before a compaction.
     pub before_compact: Vec<Arc<dyn BeforeCompact>>,
     /// Receive all events.
@@ -138,6 +142,7 @@ impl HookSet {
         self.approve_tool.extend(other.approve_tool);
         self.after_tool_execute.extend(other.after_tool_execute);
         self.before_assistant_message.extend(other.before_assistant_message);
+        self.before_settle.extend(other.before_settle);
         self.before_compact.extend(other.before_compact);
         self.observers.extend(other.observers);
     }
@@ -155,6 +160,7 @@ impl std::fmt::Debug for HookSet {
             .field("approve_tool", &self.approve_tool.len())
             .field("after_tool_execute", &self.after_tool_execute.len())
             .field("before_assistant_message", &self.before_assistant_message.len())
+            .field("before_settle", &self.before_settle.len())
             .field("before_compact", &self.before_compact.len())
             .field("observers", &self.observers.len())
             .finish()

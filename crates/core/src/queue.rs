@@ -222,6 +222,13 @@ impl MessageQueues {
         taken
     }
 
+    /// True if a run that would stop goes on, because a message or an interruption waits.
+    pub(crate) fn continues_run(&self) -> bool {
+        let state = self.lock();
+        let messages = !state.waiting.steering.is_empty() || !state.waiting.follow_up.is_empty();
+        messages || state.interrupt.is_some()
+    }
+
     pub(crate) fn close_if_empty(&self) -> bool {
         let mut state = self.lock();
         let none = state.waiting.steering.is_empty() && state.waiting.follow_up.is_empty();

@@ -3,6 +3,7 @@
 mod ask;
 mod compact;
 mod request;
+mod settle;
 mod show;
 mod state;
 mod tools;
@@ -49,6 +50,8 @@ pub(crate) struct TurnDriver {
     not_compacted: Option<CompactError>,
     /// True if the agent is free for the next run, so that this run must not change it.
     over: bool,
+    /// The number of times that hooks made this run go on.
+    continued: u32,
 }
 
 /// Works on a prompt, or on queued messages. Every path ends with `done`.
@@ -121,6 +124,7 @@ impl TurnDriver {
             origin: agent.transcript.session.leaf(),
             not_compacted: None,
             over: false,
+            continued: 0,
             run: RunContext { agent, emitter, cancel, caller: None },
         }
     }
@@ -207,7 +211,8 @@ impl TurnDriver {
                     ToolCalls { run: &self.run, setup: &self.setup }.execute(calls, *cut).await
                 }
                 TurnPhase::Ended { stop, error, then, .. } => self.end(*stop, error.clone(), then).await,
-                TurnPhase::Between { stopping, .. } => self.take_queued(*stopping),
+                TurnPhase::Between { stopping: true, .. } => self.settle_run().await,
+                TurnPhase::Between { stopping: false, .. } => self.take_queued(false),
                 TurnPhase::Done(outcome) => return outcome.clone(),
             };
             self.emit_repairs();

@@ -352,6 +352,7 @@ const fn intercept_label(kind: InterceptKind) -> &'static str {
         InterceptKind::BeforeCompact => "before_compact intercept",
         InterceptKind::ToolResult => "tool_result intercept",
         InterceptKind::Input => "input intercept",
+        InterceptKind::BeforeSettle => "before_settle intercept",
     }
 }
 

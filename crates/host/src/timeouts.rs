@@ -130,7 +130,8 @@ impl Timeouts {
             | InterceptKind::AssistantMessage
             | InterceptKind::BeforeAgentStart
             | InterceptKind::ToolResult
-            | InterceptKind::Input => self.intercept,
+            | InterceptKind::Input
+            | InterceptKind::BeforeSettle => self.intercept,
         }
     }
 

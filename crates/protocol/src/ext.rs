@@ -41,11 +41,11 @@ pub use handshake::{
 };
 pub use host_call::{HostCall, HostCallCancel, HostCallKind, HostResult};
 pub use intercept::{
-    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CompactEntry, EventIntercept,
-    EventInterceptResponse, InputDecision, Intercept, InterceptAssistantMessage, InterceptBeforeAgentStart,
-    InterceptBeforeCompact, InterceptHook, InterceptInput, InterceptKind, InterceptToolCall,
-    InterceptToolResult, InterceptTurnStart, ToolCallDecision, ToolResultChange, ToolResultDecision,
-    TurnStartDecision,
+    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeSettleDecision,
+    CompactEntry, EventIntercept, EventInterceptResponse, InputDecision, Intercept,
+    InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptBeforeSettle,
+    InterceptHook, InterceptInput, InterceptKind, InterceptToolCall, InterceptToolResult, InterceptTurnStart,
+    ToolCallDecision, ToolResultChange, ToolResultDecision, TurnStartDecision,
 };
 pub use limits::Limits;
 pub use notes::{ClearNotes, Notify};

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use haft_protocol::RawJson;
 use haft_protocol::ext::{
-    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CommandAction, ExtensionFrame,
-    Hello, InputDecision, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact,
-    InterceptInput, InterceptKind, InterceptToolCall, InterceptToolResult, InterceptTurnStart,
-    LifecycleEvent, Ready, RegisterCommand, RegisterRejected, RegisterTool, Subscribe, Subscription,
-    ToolCallDecision, ToolResultDecision, TurnStartDecision, capability,
+    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeSettleDecision,
+    CommandAction, ExtensionFrame, Hello, InputDecision, InterceptAssistantMessage,
+    InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptBeforeSettle, InterceptInput, InterceptKind,
+    InterceptToolCall, InterceptToolResult, InterceptTurnStart, LifecycleEvent, Ready, RegisterCommand,
+    RegisterRejected, RegisterTool, Subscribe, Subscription, ToolCallDecision, ToolResultDecision,
+    TurnStartDecision, capability,
 };
 use haft_protocol::ids::PanelId;
 use haft_protocol::limits::MAX_TOOLS;
@@ -55,6 +56,7 @@ pub struct Extension {
     pub(crate) before_compact: Option<BoxedHandler<InterceptBeforeCompact, BeforeCompactDecision>>,
     pub(crate) tool_result: Option<BoxedHandler<InterceptToolResult, ToolResultDecision>>,
     pub(crate) input: Option<BoxedHandler<InterceptInput, InputDecision>>,
+    pub(crate) before_settle: Option<BoxedHandler<InterceptBeforeSettle, BeforeSettleDecision>>,
     /// Duplicate or invalid registrations, reported when the extension starts.
     faults: Vec<String>,
 }
@@ -79,6 +81,7 @@ impl Extension {
             before_compact: None,
             tool_result: None,
             input: None,
+            before_settle: None,
             faults: Vec::new(),
         }
     }
@@ -300,6 +303,17 @@ impl Extension {
         self.note_duplicate(earlier.is_none(), InterceptKind::Input)
     }
 
+    /// Has the agent go on when it would stop: [`BeforeSettleDecision::go_on`]. Must answer within
+    /// 5 s; after a late or failed handler the run ends. A run goes on at most 10 times. Hosts
+    /// without this hook never call it.
+    pub fn before_settle(
+        mut self,
+        handler: impl HandlerFn<InterceptBeforeSettle, BeforeSettleDecision>,
+    ) -> Self {
+        let earlier = self.before_settle.replace(BoxedHandler::new(handler));
+        self.note_duplicate(earlier.is_none(), InterceptKind::BeforeSettle)
+    }
+
     fn note_duplicate(mut self, first: bool, kind: InterceptKind) -> Self {
         if !first {
             self.faults.push(format!("intercept {} has two handlers", kind.name()));
@@ -316,6 +330,7 @@ impl Extension {
             (self.before_compact.is_some(), InterceptKind::BeforeCompact),
             (self.tool_result.is_some(), InterceptKind::ToolResult),
             (self.input.is_some(), InterceptKind::Input),
+            (self.before_settle.is_some(), InterceptKind::BeforeSettle),
         ];
         kinds.into_iter().filter_map(|(present, kind)| present.then_some(kind))
     }
@@ -477,6 +492,7 @@ impl Extension {
             (self.before_compact.is_some(), capability::BEFORE_COMPACT),
             (self.tool_result.is_some(), capability::TOOL_RESULT),
             (self.input.is_some(), capability::INPUT),
+            (self.before_settle.is_some(), capability::BEFORE_SETTLE),
             (true, capability::PING),
             (!self.events.is_empty(), capability::EVENT_GAP),
             (true, capability::HOST_SERVICES),

@@ -71,8 +71,9 @@ pub use haft_protocol::content::ResolvedPath;
 pub use haft_protocol::event::NoteLevel;
 pub use haft_protocol::ext::{
     AskAnswer, AskCall, AskEnd, AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision,
-    CommandAction as Response, ExtensionConfig, HelloAck as HostInfo, InputDecision,
-    InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptInput,
-    InterceptToolCall, InterceptToolResult, InterceptTurnStart, LifecycleEvent, Panel, PanelKey,
-    RegisterRejected, ToolCallDecision, ToolResultChange, ToolResultDecision, TurnStartDecision, UiAnswer,
+    BeforeSettleDecision, CommandAction as Response, ExtensionConfig, HelloAck as HostInfo, InputDecision,
+    InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptBeforeSettle,
+    InterceptInput, InterceptToolCall, InterceptToolResult, InterceptTurnStart, LifecycleEvent, Panel,
+    PanelKey, RegisterRejected, ToolCallDecision, ToolResultChange, ToolResultDecision, TurnStartDecision,
+    UiAnswer,
 };

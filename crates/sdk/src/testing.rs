@@ -27,13 +27,13 @@ use haft_protocol::codec;
 use haft_protocol::content::InputSource;
 use haft_protocol::event::NoteLevel;
 use haft_protocol::ext::{
-    AskCall, AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CallTool,
-    CancelRequest, CommandAction, EventGap, HelloAck, HostFrame, HostQuery, InputDecision,
-    InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptInput,
-    InterceptToolCall, InterceptToolResult, InterceptTurnStart, InvokeCommand, LifecycleEvent,
-    PROTOCOL_VERSION, Panel, PanelClose, PanelKey, PanelResize, QueryCompletions, QueryResponse,
-    RegisterCommand, RegisterRejected, RegisterTool, Shutdown, ToolCallDecision, ToolResultDecision,
-    TurnStartDecision, UiAnswer,
+    AskCall, AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeSettleDecision,
+    CallTool, CancelRequest, CommandAction, EventGap, HelloAck, HostFrame, HostQuery, InputDecision,
+    InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptBeforeSettle,
+    InterceptInput, InterceptToolCall, InterceptToolResult, InterceptTurnStart, InvokeCommand,
+    LifecycleEvent, PROTOCOL_VERSION, Panel, PanelClose, PanelKey, PanelResize, QueryCompletions,
+    QueryResponse, RegisterCommand, RegisterRejected, RegisterTool, Shutdown, ToolCallDecision,
+    ToolResultDecision, TurnStartDecision, UiAnswer,
 };
 use haft_protocol::ids::{ExtensionName, PanelId, RequestId, ToolCallId};
 use serde_json::Value;
@@ -97,6 +97,7 @@ pub fn host_info() -> HelloAck {
             "before_agent_start",
             "tool_result",
             "input",
+            "before_settle",
             "panel_resize",
             "intercept_roles",
             "host_services",
@@ -267,6 +268,12 @@ impl Harness {
     /// Sends the result of a tool call to the handler of `tool_result`.
     pub async fn tool_result(&self, question: InterceptToolResult) -> ToolResultDecision {
         self.query(question).await
+    }
+
+    /// Sends the end of a run to the handler of `before_settle`. `text` is the last answer of the
+    /// model.
+    pub async fn before_settle(&self, text: &str, continued: u32) -> BeforeSettleDecision {
+        self.query(InterceptBeforeSettle { text: text.into(), continued }).await
     }
 
     /// Sends a typed text to the handler of `input`.

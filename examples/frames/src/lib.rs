@@ -42,7 +42,8 @@ pub fn answer(frame: HostFrame) -> Option<ExtensionFrame> {
             | Intercept::BeforeAgentStart(_)
             | Intercept::BeforeCompact(_)
             | Intercept::ToolResult(_)
-            | Intercept::Input(_) => None,
+            | Intercept::Input(_)
+            | Intercept::BeforeSettle(_) => None,
         },
         HostFrame::Shutdown(_) => Some(ShutdownAck {}.into()),
         // Not announced, so the host does not send it.

@@ -11,7 +11,8 @@ use crate::agent_state::{AgentConfig, AgentSetup, AgentState, ToolSchemaError, T
 use crate::compact::CompactSettings;
 use crate::hooks::{
     AfterModelResponse, AfterToolExecute, ApproveTool, BeforeAgentStart, BeforeAssistantMessage,
-    BeforeCompact, BeforeModelRequest, BeforeToolExecute, BeforeTurn, HookSet, HookSource, Observer, OnInput,
+    BeforeCompact, BeforeModelRequest, BeforeSettle, BeforeToolExecute, BeforeTurn, HookSet, HookSource,
+    Observer, OnInput,
 };
 use crate::model::{Model, ModelSource, ThinkingLevel};
 use crate::prompt::SystemPrompt;
@@ -158,6 +159,12 @@ impl AgentBuilder {
     /// Adds a hook that is asked before the user sees an assistant message.
     pub fn before_assistant_message(mut self, hook: impl BeforeAssistantMessage + 'static) -> Self {
         self.config.hooks.before_assistant_message.push(Arc::new(hook));
+        self
+    }
+
+    /// Adds a hook that is asked before a run ends.
+    pub fn before_settle(mut self, hook: impl BeforeSettle + 'static) -> Self {
+        self.config.hooks.before_settle.push(Arc::new(hook));
         self
     }
 

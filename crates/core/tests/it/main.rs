@@ -27,6 +27,7 @@ mod schema;
 mod session_reader;
 mod session_records;
 mod sessions;
+mod settling;
 mod small_window;
 mod starts;
 mod steps;

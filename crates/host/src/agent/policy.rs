@@ -10,6 +10,7 @@
 //! | `before_compact` | any | the model summarizes | the model summarizes | the model summarizes |
 //! | `tool_result` | any | the result stays | the result stays | the result stays |
 //! | `input` | any | the input stays | the input stays | the input stays |
+//! | `before_settle` | any | the run ends | the run ends | the run ends |
 //! | process hook: `before_tool`, `approve_tool` | | blocks | passes | blocks |
 //! | process hook: `before_llm`, `after_llm`, `after_tool` | | passes | passes | passes |
 //!
@@ -111,7 +112,8 @@ pub(crate) fn fails_closed(hook: InterceptKind, role: InterceptorRole) -> bool {
             InterceptKind::BeforeAgentStart
             | InterceptKind::BeforeCompact
             | InterceptKind::ToolResult
-            | InterceptKind::Input,
+            | InterceptKind::Input
+            | InterceptKind::BeforeSettle,
             _,
         ) => false,
         (InterceptKind::ToolCall, _) => is_up(Defense::GateFailures),
@@ -208,7 +210,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(tried, 7 * 4 * 12 * 2);
+        assert_eq!(tried, 8 * 4 * 12 * 2);
     }
 
     #[test]

@@ -258,6 +258,7 @@ impl HostContext {
             capability::BEFORE_COMPACT,
             capability::TOOL_RESULT,
             capability::INPUT,
+            capability::BEFORE_SETTLE,
             capability::PANEL_RESIZE,
             capability::PING,
             capability::EVENT_GAP,

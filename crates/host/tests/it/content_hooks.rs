@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use haft_core::hooks::{FinishedCall, ResultDecision, UserInput, UserInputDecision};
+use haft_core::hooks::{
+    FinishedCall, ResultDecision, SettleDecision, SettlingRun, UserInput, UserInputDecision,
+};
 use haft_core::tool::{ToolFailureKind, ToolOutput};
 use haft_host::Host;
 use haft_packages::LaunchPlan;
@@ -25,7 +27,7 @@ import json, sys
 def emit(obj):
     print(json.dumps(obj), flush=True)
 emit({"type":"hello","name":"script","version":"1.0.0"})
-emit({"type":"subscribe","intercept":["tool_result","input"]})
+emit({"type":"subscribe","intercept":["tool_result","input","before_settle"]})
 emit({"type":"ready"})
 for line in sys.stdin:
     msg = json.loads(line)
@@ -37,6 +39,8 @@ for line in sys.stdin:
         elif msg["event"] == "input":
             answer["handled"] = msg["text"] == "ping"
             answer["text"] = msg["text"].replace("?quick", "Answer briefly:")
+        elif msg["event"] == "before_settle" and msg["continued"] == 0:
+            answer["go_on"] = "Test it."
         emit(answer)
     elif msg["type"] == "shutdown":
         emit({"type":"shutdown_ack"})
@@ -222,6 +226,53 @@ async fn input_stays_after_each_failure_of_interceptor() {
     let (host, _peer, events) = host_with("quick", [subscribe_to(&["input"])]).await;
     assert_eq!(review_input(&host, &typed_input("hi", Vec::new())).await, UserInputDecision::Keep);
     assert_eq!(events.faults(), [fault("quick", "hook_timeout")]);
+}
+
+/// Returns the decision of the first extension about the end of a run.
+async fn settle_run(host: &Host, continued: u32) -> SettleDecision {
+    let hook = host.hook_source().hooks().before_settle.remove(0);
+    let run = SettlingRun { text: "Done.".into(), continued };
+    hook.before_settle(&CancellationToken::new(), &run).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn interceptor_makes_the_run_go_on() {
+    let (host, mut peer, events) = host_with("again", [subscribe_to(&["before_settle"])]).await;
+    let answers = vec![
+        json!({}),
+        json!({"go_on": " "}),
+        json!({"go_on": "Test\u{e0041} it."}),
+        json!({"block": true}),
+        json!({"go_on": "Test it.", "error": "no disk"}),
+    ];
+    let count = answers.len();
+    let asked = async {
+        let mut decisions = Vec::new();
+        for _ in 0..count {
+            decisions.push(settle_run(&host, 3).await);
+        }
+        decisions
+    };
+    let (decisions, questions) = tokio::join!(asked, answer_each(&mut peer, answers));
+    assert_eq!((&questions[0]["text"], &questions[0]["continued"]), (&json!("Done."), &json!(3)));
+    let go_on = SettleDecision::GoOn { text: "[from extension again]\nTest it.".into() };
+    let settle = || SettleDecision::Settle;
+    assert_eq!(decisions, [settle(), settle(), go_on, settle(), settle()]);
+    let codes: Vec<_> = events.faults().into_iter().map(|(_, code)| code).collect();
+    assert_eq!(codes, ["hidden_text", "hook_error", "hook_error"]);
+    assert_eq!(settle_run(&host, 0).await, SettleDecision::Settle, "a late answer lets the run end");
+    assert_eq!(events.faults().len(), 4);
+}
+
+#[tokio::test]
+async fn process_makes_the_run_go_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let (host, events) = host_with_script(dir.path()).await;
+    let go_on = SettleDecision::GoOn { text: "[from extension script]\nTest it.".into() };
+    assert_eq!(settle_run(&host, 0).await, go_on);
+    assert_eq!(settle_run(&host, 1).await, SettleDecision::Settle);
+    host.shutdown().await;
+    assert_eq!(events.faults(), []);
 }
 
 #[tokio::test]

@@ -261,7 +261,8 @@ impl InterceptPermissionRole {
                 InterceptKind::BeforeAgentStart
                 | InterceptKind::BeforeCompact
                 | InterceptKind::ToolResult
-                | InterceptKind::Input,
+                | InterceptKind::Input
+                | InterceptKind::BeforeSettle,
             ) => false,
             (Self::Redactor, event) => event == InterceptKind::AssistantMessage,
             (Self::Gate | Self::Rewrite, _) => true,

@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::{
-    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CommandAction, InputDecision,
-    Panel, PanelRender, ResultBlock, ToolCallDecision, ToolResultChange, ToolResultDecision,
-    TurnStartDecision,
+    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeSettleDecision,
+    CommandAction, InputDecision, Panel, PanelRender, ResultBlock, ToolCallDecision, ToolResultChange,
+    ToolResultDecision, TurnStartDecision,
 };
 use crate::ids::PanelId;
 use crate::json::RawJson;
@@ -118,6 +118,13 @@ impl ToolResultDecision {
     pub fn replace(text: impl Into<String>) -> Self {
         let content = Some(vec![ResultBlock::Text { text: text.into() }]);
         Self::Change(ToolResultChange { content, ..ToolResultChange::default() })
+    }
+}
+
+impl BeforeSettleDecision {
+    /// Has the run go on with this message; an empty text ends the run.
+    pub fn go_on(text: impl Into<String>) -> Self {
+        Self::GoOn { text: text.into() }
     }
 }
 

@@ -39,6 +39,9 @@ pub mod capability {
     /// The host has the `input` hook. In `hello` the name is informational: a subscription is
     /// enough.
     pub const INPUT: &str = "input";
+    /// The host has the `before_settle` hook. In `hello` the name is informational: a
+    /// subscription is enough.
+    pub const BEFORE_SETTLE: &str = "before_settle";
     /// The extension answers `ping`, even while its handlers run.
     pub const PING: &str = "ping";
     /// The host reports dropped events to the extension.
@@ -77,6 +80,7 @@ pub mod capability {
         BEFORE_COMPACT,
         TOOL_RESULT,
         INPUT,
+        BEFORE_SETTLE,
         PING,
         EVENT_GAP,
         INTERCEPT_ROLES,

@@ -17,6 +17,7 @@
 mod assistant_message;
 mod before_agent_start;
 mod before_compact;
+mod before_settle;
 mod input;
 mod tool_call;
 mod tool_result;
@@ -39,6 +40,7 @@ use crate::reader::{CheckedJson, JsonText, OBJECT};
 pub use assistant_message::{AssistantMessageDecision, InterceptAssistantMessage};
 pub use before_agent_start::{BeforeAgentStartDecision, InterceptBeforeAgentStart};
 pub use before_compact::{BeforeCompactDecision, CompactEntry, InterceptBeforeCompact};
+pub use before_settle::{BeforeSettleDecision, InterceptBeforeSettle};
 pub use input::{InputDecision, InterceptInput};
 pub use tool_call::{InterceptToolCall, ToolCallDecision};
 pub use tool_result::{InterceptToolResult, ToolResultChange, ToolResultDecision};
@@ -111,7 +113,8 @@ impl Intercept {
             | Self::TurnStart(_)
             | Self::AssistantMessage(_)
             | Self::BeforeAgentStart(_)
-            | Self::BeforeCompact(_) => false,
+            | Self::BeforeCompact(_)
+            | Self::BeforeSettle(_) => false,
         }
     }
 }
@@ -135,6 +138,9 @@ hooks! {
     /// Before an input of the user becomes a prompt. Needs the capability `input`; zot does not have
     /// it.
     Input(InterceptInput) = "input",
+    /// Before the agent stops because no message waits. Needs the capability `before_settle`; zot does
+    /// not have it.
+    BeforeSettle(InterceptBeforeSettle) = "before_settle",
 }
 
 /// A hook: the extension can stop or change the next action. The extension answers with
@@ -251,6 +257,10 @@ pub struct EventInterceptResponse {
     /// `input`: true if the extension has handled the input, so that no prompt is sent. Since haft.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "std::ops::Not::not")]
     pub handled: bool,
+    /// `before_settle`: the message with which the run goes on. Empty means that the run ends. Since
+    /// haft.
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
+    pub go_on: String,
     /// Not empty if the extension failed to decide. The host reports the error and treats it like a
     /// missing response, whatever the other fields contain. Since haft.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
@@ -294,6 +304,7 @@ impl EventInterceptResponse {
             text: None,
             images: None,
             handled: false,
+            go_on: String::new(),
             error: String::new(),
         }
     }

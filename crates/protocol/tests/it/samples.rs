@@ -74,6 +74,7 @@ pub(crate) fn host() -> Vec<HostFrame> {
             .into_frame(id("7")),
         before_compact().into_frame(id("9")),
         intercepted_result().into_frame(id("11")),
+        InterceptBeforeSettle { text: "Done.".into(), continued: 2 }.into_frame(id("13")),
         InterceptInput { text: "hi".into(), images: Vec::new(), source: InputSource::Rpc }
             .into_frame(id("12")),
         InterceptInput { text: String::new(), images: vec![dot_image()], source: InputSource::Print }
@@ -337,6 +338,8 @@ fn decisions() -> impl Iterator<Item = EventInterceptResponse> {
             id("12"),
         ),
         InterceptInput::respond(InputDecision::Handled, id("12")),
+        InterceptBeforeSettle::respond(BeforeSettleDecision::Settle, id("13")),
+        InterceptBeforeSettle::respond(BeforeSettleDecision::go_on("Test it."), id("13")),
         EventInterceptResponse::failed(InterceptKind::ToolCall, id("8"), "no disk"),
         EventInterceptResponse::failed(InterceptKind::TurnStart, id("8"), "no disk"),
     ]

@@ -199,6 +199,7 @@ fn intercept() -> impl Strategy<Value = Intercept> {
         }),
         before_compact().prop_map(Intercept::from),
         intercepted_result().prop_map(Intercept::from),
+        (text(), any::<u32>()).prop_map(|(text, continued)| InterceptBeforeSettle { text, continued }.into()),
         (text(), vec(png_image(), 0..3)).prop_map(|(text, images)| {
             InterceptInput { text, images, source: InputSource::Extension }.into()
         }),
@@ -330,10 +331,10 @@ fn intercept_response() -> impl Strategy<Value = ExtensionFrame> {
     let decided = (option::of(any::<bool>()), option::of(raw()), option::of(text()));
     let summed_up = (text(), option::of(text()));
     let result = (option::of(json_array()), option::of(object()), option::of(any::<bool>()));
-    let input = (option::of(text()), option::of(vec(png_image(), 0..3)), any::<bool>());
+    let input = (option::of(text()), option::of(vec(png_image(), 0..3)), any::<bool>(), text());
     let changes = (result, input);
     (id(), decided, texts, summed_up, changes).prop_map(|(id, decided, texts, summed_up, changes)| {
-        let (result, (text, images, handled)) = changes;
+        let (result, (text, images, handled, go_on)) = changes;
         let (block, modified_args, tool_name) = decided;
         let (summary, first_kept) = summed_up;
         let (content, details, is_error) = result;
@@ -355,6 +356,7 @@ fn intercept_response() -> impl Strategy<Value = ExtensionFrame> {
             text,
             images,
             handled,
+            go_on,
             error,
         };
         response.into()

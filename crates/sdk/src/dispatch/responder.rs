@@ -3,11 +3,12 @@
 use std::marker::PhantomData;
 
 use haft_protocol::ext::{
-    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CallTool, CommandAction,
-    CommandCompletionsResponse, EventInterceptResponse, ExtensionFrame, InputDecision,
-    InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptHook,
-    InterceptInput, InterceptToolCall, InterceptToolResult, InterceptTurnStart, InvokeCommand,
-    QueryCompletions, ToolCallDecision, ToolResultDecision, TurnStartDecision,
+    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeSettleDecision,
+    CallTool, CommandAction, CommandCompletionsResponse, EventInterceptResponse, ExtensionFrame,
+    InputDecision, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact,
+    InterceptBeforeSettle, InterceptHook, InterceptInput, InterceptToolCall, InterceptToolResult,
+    InterceptTurnStart, InvokeCommand, QueryCompletions, ToolCallDecision, ToolResultDecision,
+    TurnStartDecision,
 };
 use haft_protocol::ids::RequestId;
 
@@ -92,6 +93,7 @@ hook_questions! {
     InterceptBeforeCompact -> BeforeCompactDecision;
     InterceptToolResult -> ToolResultDecision;
     InterceptInput -> InputDecision;
+    InterceptBeforeSettle -> BeforeSettleDecision;
 }
 
 /// A tool call for a gate, whose response must contain `block`.

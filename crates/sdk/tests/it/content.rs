@@ -3,7 +3,9 @@
 use haft_sdk::protocol::ext::{InterceptToolResult, ResultBlock};
 use haft_sdk::protocol::ids::ToolCallId;
 use haft_sdk::testing::Harness;
-use haft_sdk::{Extension, InputDecision, RawJson, ToolResultChange, ToolResultDecision};
+use haft_sdk::{
+    BeforeSettleDecision, Extension, InputDecision, RawJson, ToolResultChange, ToolResultDecision,
+};
 use serde_json::json;
 
 /// Returns the question about a result with this text.
@@ -54,6 +56,20 @@ async fn inputs_are_kept_replaced_or_handled() {
     assert_eq!(harness.review_input("hi").await, InputDecision::Unchanged);
     assert_eq!(harness.review_input("?quick haft").await, InputDecision::replace("Answer briefly: haft"));
     assert_eq!(harness.review_input("ping").await, InputDecision::Handled);
+}
+
+#[tokio::test]
+async fn runs_settle_or_go_on() {
+    let again = Extension::new("again", "1").before_settle(|run, _host| async move {
+        match run.continued {
+            0 => BeforeSettleDecision::go_on(format!("You said {:?}. Test it.", run.text)),
+            _ => BeforeSettleDecision::Settle,
+        }
+    });
+    let harness = Harness::start(again).await;
+    let first = harness.before_settle("Done.", 0).await;
+    assert_eq!(first, BeforeSettleDecision::go_on("You said \"Done.\". Test it."));
+    assert_eq!(harness.before_settle("Done.", 1).await, BeforeSettleDecision::Settle);
 }
 
 /// A result may have 8 MiB, although other lines of an extension may have 1 MiB only.

@@ -63,7 +63,8 @@ fn answer_ms(permission: &InterceptPermission) -> u64 {
         | InterceptKind::AssistantMessage
         | InterceptKind::BeforeAgentStart
         | InterceptKind::ToolResult
-        | InterceptKind::Input => limits.intercept_ms,
+        | InterceptKind::Input
+        | InterceptKind::BeforeSettle => limits.intercept_ms,
     })
 }
 

@@ -101,6 +101,7 @@ fn describe_intercept(entry: &InterceptPermission) -> String {
         (InterceptKind::BeforeCompact, _) => {
             "can write the summary when a conversation is compacted".to_owned()
         }
+        (InterceptKind::BeforeSettle, _) => "can make the agent go on when it would stop".to_owned(),
         (InterceptKind::Input, _) => "can read, change and handle what you write".to_owned(),
         (InterceptKind::ToolResult, _) => "can read and change the results of tool calls".to_owned(),
     };
