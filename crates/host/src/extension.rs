@@ -353,6 +353,7 @@ const fn intercept_label(kind: InterceptKind) -> &'static str {
         InterceptKind::ToolResult => "tool_result intercept",
         InterceptKind::Input => "input intercept",
         InterceptKind::BeforeSettle => "before_settle intercept",
+        InterceptKind::Context => "context intercept",
     }
 }
 

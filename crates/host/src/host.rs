@@ -285,6 +285,9 @@ impl HookSource for Host {
                 if now.takes_part(InterceptKind::BeforeAgentStart) {
                     hooks.before_agent_start.push(Arc::clone(entry) as _);
                 }
+                if now.takes_part(InterceptKind::Context) {
+                    hooks.before_model_request.push(Arc::clone(entry) as _);
+                }
                 if now.takes_part(InterceptKind::BeforeSettle) {
                     hooks.before_settle.push(Arc::clone(entry) as _);
                 }

@@ -131,7 +131,8 @@ impl Timeouts {
             | InterceptKind::BeforeAgentStart
             | InterceptKind::ToolResult
             | InterceptKind::Input
-            | InterceptKind::BeforeSettle => self.intercept,
+            | InterceptKind::BeforeSettle
+            | InterceptKind::Context => self.intercept,
         }
     }
 

@@ -42,10 +42,10 @@ pub use handshake::{
 pub use host_call::{HostCall, HostCallCancel, HostCallKind, HostResult};
 pub use intercept::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeSettleDecision,
-    CompactEntry, EventIntercept, EventInterceptResponse, InputDecision, Intercept,
+    CompactEntry, ContextDecision, EventIntercept, EventInterceptResponse, InputDecision, Intercept,
     InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptBeforeSettle,
-    InterceptHook, InterceptInput, InterceptKind, InterceptToolCall, InterceptToolResult, InterceptTurnStart,
-    ToolCallDecision, ToolResultChange, ToolResultDecision, TurnStartDecision,
+    InterceptContext, InterceptHook, InterceptInput, InterceptKind, InterceptToolCall, InterceptToolResult,
+    InterceptTurnStart, ToolCallDecision, ToolResultChange, ToolResultDecision, TurnStartDecision,
 };
 pub use limits::Limits;
 pub use notes::{ClearNotes, Notify};

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use haft_protocol::RawJson;
 use haft_protocol::ext::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeSettleDecision,
-    CommandAction, ExtensionFrame, Hello, InputDecision, InterceptAssistantMessage,
-    InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptBeforeSettle, InterceptInput, InterceptKind,
-    InterceptToolCall, InterceptToolResult, InterceptTurnStart, LifecycleEvent, Ready, RegisterCommand,
-    RegisterRejected, RegisterTool, Subscribe, Subscription, ToolCallDecision, ToolResultDecision,
-    TurnStartDecision, capability,
+    CommandAction, ContextDecision, ExtensionFrame, Hello, InputDecision, InterceptAssistantMessage,
+    InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptBeforeSettle, InterceptContext,
+    InterceptInput, InterceptKind, InterceptToolCall, InterceptToolResult, InterceptTurnStart,
+    LifecycleEvent, Ready, RegisterCommand, RegisterRejected, RegisterTool, Subscribe, Subscription,
+    ToolCallDecision, ToolResultDecision, TurnStartDecision, capability,
 };
 use haft_protocol::ids::PanelId;
 use haft_protocol::limits::MAX_TOOLS;
@@ -57,6 +57,7 @@ pub struct Extension {
     pub(crate) tool_result: Option<BoxedHandler<InterceptToolResult, ToolResultDecision>>,
     pub(crate) input: Option<BoxedHandler<InterceptInput, InputDecision>>,
     pub(crate) before_settle: Option<BoxedHandler<InterceptBeforeSettle, BeforeSettleDecision>>,
+    pub(crate) context: Option<BoxedHandler<InterceptContext, ContextDecision>>,
     /// Duplicate or invalid registrations, reported when the extension starts.
     faults: Vec<String>,
 }
@@ -82,6 +83,7 @@ impl Extension {
             tool_result: None,
             input: None,
             before_settle: None,
+            context: None,
             faults: Vec::new(),
         }
     }
@@ -314,6 +316,28 @@ impl Extension {
         self.note_duplicate(earlier.is_none(), InterceptKind::BeforeSettle)
     }
 
+    /// Replaces the messages of one request to the model; the session does not change. Must answer
+    /// within 5 s; a late or failed handler changes nothing. Hosts without this hook never call it.
+    ///
+    /// ```
+    /// use haft_sdk::protocol::message::Message;
+    /// use haft_sdk::{ContextDecision, Extension};
+    ///
+    /// // Leaves out thinking and answers of earlier prompts.
+    /// let extension = Extension::new("brief", "1.0.0").intercept_context(|context, _host| async move {
+    ///     let is_prompt = |message: &Message| matches!(message, Message::User { .. });
+    ///     match context.messages.iter().rposition(is_prompt) {
+    ///         Some(last) => ContextDecision::replace(context.messages[last..].to_vec()),
+    ///         None => ContextDecision::Unchanged,
+    ///     }
+    /// });
+    /// # drop(extension);
+    /// ```
+    pub fn intercept_context(mut self, handler: impl HandlerFn<InterceptContext, ContextDecision>) -> Self {
+        let earlier = self.context.replace(BoxedHandler::new(handler));
+        self.note_duplicate(earlier.is_none(), InterceptKind::Context)
+    }
+
     fn note_duplicate(mut self, first: bool, kind: InterceptKind) -> Self {
         if !first {
             self.faults.push(format!("intercept {} has two handlers", kind.name()));
@@ -331,6 +355,7 @@ impl Extension {
             (self.tool_result.is_some(), InterceptKind::ToolResult),
             (self.input.is_some(), InterceptKind::Input),
             (self.before_settle.is_some(), InterceptKind::BeforeSettle),
+            (self.context.is_some(), InterceptKind::Context),
         ];
         kinds.into_iter().filter_map(|(present, kind)| present.then_some(kind))
     }
@@ -493,6 +518,7 @@ impl Extension {
             (self.tool_result.is_some(), capability::TOOL_RESULT),
             (self.input.is_some(), capability::INPUT),
             (self.before_settle.is_some(), capability::BEFORE_SETTLE),
+            (self.context.is_some(), capability::CONTEXT),
             (true, capability::PING),
             (!self.events.is_empty(), capability::EVENT_GAP),
             (true, capability::HOST_SERVICES),

@@ -71,9 +71,9 @@ pub use haft_protocol::content::ResolvedPath;
 pub use haft_protocol::event::NoteLevel;
 pub use haft_protocol::ext::{
     AskAnswer, AskCall, AskEnd, AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision,
-    BeforeSettleDecision, CommandAction as Response, ExtensionConfig, HelloAck as HostInfo, InputDecision,
-    InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptBeforeSettle,
-    InterceptInput, InterceptToolCall, InterceptToolResult, InterceptTurnStart, LifecycleEvent, Panel,
-    PanelKey, RegisterRejected, ToolCallDecision, ToolResultChange, ToolResultDecision, TurnStartDecision,
-    UiAnswer,
+    BeforeSettleDecision, CommandAction as Response, ContextDecision, ExtensionConfig, HelloAck as HostInfo,
+    InputDecision, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact,
+    InterceptBeforeSettle, InterceptContext, InterceptInput, InterceptToolCall, InterceptToolResult,
+    InterceptTurnStart, LifecycleEvent, Panel, PanelKey, RegisterRejected, ToolCallDecision,
+    ToolResultChange, ToolResultDecision, TurnStartDecision, UiAnswer,
 };

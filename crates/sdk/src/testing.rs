@@ -28,14 +28,15 @@ use haft_protocol::content::InputSource;
 use haft_protocol::event::NoteLevel;
 use haft_protocol::ext::{
     AskCall, AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeSettleDecision,
-    CallTool, CancelRequest, CommandAction, EventGap, HelloAck, HostFrame, HostQuery, InputDecision,
-    InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptBeforeSettle,
-    InterceptInput, InterceptToolCall, InterceptToolResult, InterceptTurnStart, InvokeCommand,
-    LifecycleEvent, PROTOCOL_VERSION, Panel, PanelClose, PanelKey, PanelResize, QueryCompletions,
-    QueryResponse, RegisterCommand, RegisterRejected, RegisterTool, Shutdown, ToolCallDecision,
-    ToolResultDecision, TurnStartDecision, UiAnswer,
+    CallTool, CancelRequest, CommandAction, ContextDecision, EventGap, HelloAck, HostFrame, HostQuery,
+    InputDecision, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact,
+    InterceptBeforeSettle, InterceptContext, InterceptInput, InterceptToolCall, InterceptToolResult,
+    InterceptTurnStart, InvokeCommand, LifecycleEvent, PROTOCOL_VERSION, Panel, PanelClose, PanelKey,
+    PanelResize, QueryCompletions, QueryResponse, RegisterCommand, RegisterRejected, RegisterTool, Shutdown,
+    ToolCallDecision, ToolResultDecision, TurnStartDecision, UiAnswer,
 };
 use haft_protocol::ids::{ExtensionName, PanelId, RequestId, ToolCallId};
+use haft_protocol::message::Message;
 use serde_json::Value;
 use tokio::io::AsyncWriteExt;
 use tokio::sync::{Mutex, watch};
@@ -98,6 +99,7 @@ pub fn host_info() -> HelloAck {
             "tool_result",
             "input",
             "before_settle",
+            "context",
             "panel_resize",
             "intercept_roles",
             "host_services",
@@ -274,6 +276,11 @@ impl Harness {
     /// model.
     pub async fn before_settle(&self, text: &str, continued: u32) -> BeforeSettleDecision {
         self.query(InterceptBeforeSettle { text: text.into(), continued }).await
+    }
+
+    /// Sends the messages of a request to the handler of `context`.
+    pub async fn context_messages(&self, messages: Vec<Message>) -> ContextDecision {
+        self.query(InterceptContext { messages }).await
     }
 
     /// Sends a typed text to the handler of `input`.

@@ -43,7 +43,8 @@ pub fn answer(frame: HostFrame) -> Option<ExtensionFrame> {
             | Intercept::BeforeCompact(_)
             | Intercept::ToolResult(_)
             | Intercept::Input(_)
-            | Intercept::BeforeSettle(_) => None,
+            | Intercept::BeforeSettle(_)
+            | Intercept::Context(_) => None,
         },
         HostFrame::Shutdown(_) => Some(ShutdownAck {}.into()),
         // Not announced, so the host does not send it.

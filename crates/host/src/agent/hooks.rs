@@ -3,6 +3,7 @@
 //! Core defines the order, the chaining and the final check. The policy defines the effect of a failure.
 
 mod before_settle;
+mod context;
 mod input;
 mod tool_call;
 mod tool_result;

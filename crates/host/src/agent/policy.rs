@@ -11,6 +11,7 @@
 //! | `tool_result` | any | the result stays | the result stays | the result stays |
 //! | `input` | any | the input stays | the input stays | the input stays |
 //! | `before_settle` | any | the run ends | the run ends | the run ends |
+//! | `context` | any | the messages stay | the messages stay | the messages stay |
 //! | process hook: `before_tool`, `approve_tool` | | blocks | passes | blocks |
 //! | process hook: `before_llm`, `after_llm`, `after_tool` | | passes | passes | passes |
 //!
@@ -113,7 +114,8 @@ pub(crate) fn fails_closed(hook: InterceptKind, role: InterceptorRole) -> bool {
             | InterceptKind::BeforeCompact
             | InterceptKind::ToolResult
             | InterceptKind::Input
-            | InterceptKind::BeforeSettle,
+            | InterceptKind::BeforeSettle
+            | InterceptKind::Context,
             _,
         ) => false,
         (InterceptKind::ToolCall, _) => is_up(Defense::GateFailures),
@@ -210,7 +212,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(tried, 8 * 4 * 12 * 2);
+        assert_eq!(tried, 9 * 4 * 12 * 2);
     }
 
     #[test]

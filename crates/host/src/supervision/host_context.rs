@@ -259,6 +259,7 @@ impl HostContext {
             capability::TOOL_RESULT,
             capability::INPUT,
             capability::BEFORE_SETTLE,
+            capability::CONTEXT,
             capability::PANEL_RESIZE,
             capability::PING,
             capability::EVENT_GAP,

@@ -1,16 +1,20 @@
 //! Hooks that change what the model reads and writes, in memory and with a real process.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::hooks::{
-    FinishedCall, ResultDecision, SettleDecision, SettlingRun, UserInput, UserInputDecision,
+    FinishedCall, OutgoingRequest, RequestDecision, ResultDecision, SettleDecision, SettlingRun, UserInput,
+    UserInputDecision,
 };
+use haft_core::model::{ModelInfo, RequestOptions, ThinkingLevel};
 use haft_core::tool::{ToolFailureKind, ToolOutput};
 use haft_host::Host;
 use haft_packages::LaunchPlan;
 use haft_protocol::RawJson;
 use haft_protocol::content::{ContentBlock, Image, InputSource};
+use haft_protocol::message::{Message, Rfc3339Time};
 use haft_test_support::FakePeer;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -27,7 +31,7 @@ import json, sys
 def emit(obj):
     print(json.dumps(obj), flush=True)
 emit({"type":"hello","name":"script","version":"1.0.0"})
-emit({"type":"subscribe","intercept":["tool_result","input","before_settle"]})
+emit({"type":"subscribe","intercept":["tool_result","input","before_settle","context"]})
 emit({"type":"ready"})
 for line in sys.stdin:
     msg = json.loads(line)
@@ -41,6 +45,8 @@ for line in sys.stdin:
             answer["text"] = msg["text"].replace("?quick", "Answer briefly:")
         elif msg["event"] == "before_settle" and msg["continued"] == 0:
             answer["go_on"] = "Test it."
+        elif msg["event"] == "context":
+            answer["messages"] = msg["messages"][-1:]
         emit(answer)
     elif msg["type"] == "shutdown":
         emit({"type":"shutdown_ack"})
@@ -271,6 +277,87 @@ async fn process_makes_the_run_go_on() {
     let go_on = SettleDecision::GoOn { text: "[from extension script]\nTest it.".into() };
     assert_eq!(settle_run(&host, 0).await, go_on);
     assert_eq!(settle_run(&host, 1).await, SettleDecision::Settle);
+    host.shutdown().await;
+    assert_eq!(events.faults(), []);
+}
+
+fn user_message(text: &str) -> Message {
+    let (content, time) = (vec![ContentBlock::text(text)], Rfc3339Time("T".into()));
+    Message::User { content, time }
+}
+
+/// Returns the messages of a request as the first extension changed them; `None` if it did not.
+async fn change_messages(host: &Host, messages: Vec<Message>) -> Option<Vec<Message>> {
+    let hook = host.hook_source().hooks().before_model_request.remove(0);
+    let request = OutgoingRequest {
+        step: 1,
+        model: ModelInfo { provider: "p".into(), model: "m".into() },
+        system: String::new(),
+        messages: Arc::new(messages),
+        tools: Vec::new(),
+        thinking: ThinkingLevel::default(),
+        options: RequestOptions::default(),
+        last: false,
+    };
+    match hook.before_model_request(&CancellationToken::new(), &request).await {
+        RequestDecision::Send => None,
+        RequestDecision::Edit { edit, .. } => edit.messages,
+        RequestDecision::Refuse(refusal) => panic!("{refusal:?}"),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn interceptor_replaces_messages_of_one_request() {
+    let (host, mut peer, events) = host_with("brief", [subscribe_to(&["context"])]).await;
+    let message =
+        |text: &str| json!({"role": "user", "content": [{"type": "text", "text": text}], "time": "T"});
+    let orphan = json!({"role": "tool", "call_id": "c1", "name": "ls", "content": [], "time": "T"});
+    let answers = vec![
+        json!({}),
+        json!({"messages": [message("one"), message("two")]}),
+        json!({"messages": [message("one\u{e0041}!")]}),
+        json!({"messages": [orphan]}),
+        json!({"messages": [{"role": "developer", "content": [], "time": "T"}]}),
+        json!({"messages": "none"}),
+        json!({"messages": [], "error": "no disk"}),
+    ];
+    let count = answers.len();
+    let asked = async {
+        let mut changed = Vec::new();
+        for _ in 0..count {
+            changed.push(change_messages(&host, vec![user_message("one"), user_message("two")]).await);
+        }
+        changed
+    };
+    let (changed, questions) = tokio::join!(asked, answer_each(&mut peer, answers));
+    assert_eq!(questions[0]["messages"], json!([message("one"), message("two")]));
+    assert_eq!(changed, [None, None, Some(vec![user_message("one!")]), None, None, None, None]);
+    let codes: Vec<_> = events.faults().into_iter().map(|(_, code)| code).collect();
+    assert_eq!(codes, ["hidden_text", "hook_error", "hook_error", "hook_error", "hook_error"]);
+    assert_eq!(change_messages(&host, vec![user_message("one")]).await, None);
+    assert_eq!(events.faults().last(), Some(&fault("brief", "hook_timeout")));
+}
+
+/// A conversation may be longer than the ordinary limit of a line.
+#[tokio::test(start_paused = true)]
+async fn long_conversation_is_replaced_and_endless_one_is_sent_unchanged() {
+    let (host, mut peer, events) = host_with("brief", [subscribe_to(&["context"])]).await;
+    let long = |million: usize, mark: &str| user_message(&("x".repeat(million * 1_000_000) + mark));
+    let message = serde_json::to_value(long(3, "!")).unwrap();
+    let answer = answer_each(&mut peer, vec![json!({"messages": [message]})]);
+    let (changed, _) = tokio::join!(change_messages(&host, vec![long(3, "?")]), answer);
+    assert!(changed == Some(vec![long(3, "!")]));
+    assert_eq!(events.faults(), []);
+    assert_eq!(change_messages(&host, vec![long(9, "?")]).await, None);
+    assert_eq!(events.faults(), [fault("brief", "frame_too_long")]);
+}
+
+#[tokio::test]
+async fn process_replaces_messages_of_a_request() {
+    let dir = tempfile::tempdir().unwrap();
+    let (host, events) = host_with_script(dir.path()).await;
+    let changed = change_messages(&host, vec![user_message("one"), user_message("two")]).await;
+    assert_eq!(changed, Some(vec![user_message("two")]));
     host.shutdown().await;
     assert_eq!(events.faults(), []);
 }

@@ -262,7 +262,8 @@ impl InterceptPermissionRole {
                 | InterceptKind::BeforeCompact
                 | InterceptKind::ToolResult
                 | InterceptKind::Input
-                | InterceptKind::BeforeSettle,
+                | InterceptKind::BeforeSettle
+                | InterceptKind::Context,
             ) => false,
             (Self::Redactor, event) => event == InterceptKind::AssistantMessage,
             (Self::Gate | Self::Rewrite, _) => true,

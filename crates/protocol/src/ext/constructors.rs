@@ -4,11 +4,12 @@ use serde_json::Value;
 
 use super::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeSettleDecision,
-    CommandAction, InputDecision, Panel, PanelRender, ResultBlock, ToolCallDecision, ToolResultChange,
-    ToolResultDecision, TurnStartDecision,
+    CommandAction, ContextDecision, InputDecision, Panel, PanelRender, ResultBlock, ToolCallDecision,
+    ToolResultChange, ToolResultDecision, TurnStartDecision,
 };
 use crate::ids::PanelId;
 use crate::json::RawJson;
+use crate::message::Message;
 
 impl CommandAction {
     /// Submits the text as a new user message; the agent works on it.
@@ -125,6 +126,13 @@ impl BeforeSettleDecision {
     /// Has the run go on with this message; an empty text ends the run.
     pub fn go_on(text: impl Into<String>) -> Self {
         Self::GoOn { text: text.into() }
+    }
+}
+
+impl ContextDecision {
+    /// Sends these messages instead, for this request only.
+    pub fn replace(messages: Vec<Message>) -> Self {
+        Self::Replace { messages }
     }
 }
 

@@ -42,6 +42,9 @@ pub mod capability {
     /// The host has the `before_settle` hook. In `hello` the name is informational: a
     /// subscription is enough.
     pub const BEFORE_SETTLE: &str = "before_settle";
+    /// The host has the `context` hook. In `hello` the name is informational: a
+    /// subscription is enough.
+    pub const CONTEXT: &str = "context";
     /// The extension answers `ping`, even while its handlers run.
     pub const PING: &str = "ping";
     /// The host reports dropped events to the extension.
@@ -81,6 +84,7 @@ pub mod capability {
         TOOL_RESULT,
         INPUT,
         BEFORE_SETTLE,
+        CONTEXT,
         PING,
         EVENT_GAP,
         INTERCEPT_ROLES,

@@ -18,6 +18,7 @@ mod assistant_message;
 mod before_agent_start;
 mod before_compact;
 mod before_settle;
+mod context;
 mod input;
 mod tool_call;
 mod tool_result;
@@ -41,6 +42,7 @@ pub use assistant_message::{AssistantMessageDecision, InterceptAssistantMessage}
 pub use before_agent_start::{BeforeAgentStartDecision, InterceptBeforeAgentStart};
 pub use before_compact::{BeforeCompactDecision, CompactEntry, InterceptBeforeCompact};
 pub use before_settle::{BeforeSettleDecision, InterceptBeforeSettle};
+pub use context::{ContextDecision, InterceptContext};
 pub use input::{InputDecision, InterceptInput};
 pub use tool_call::{InterceptToolCall, ToolCallDecision};
 pub use tool_result::{InterceptToolResult, ToolResultChange, ToolResultDecision};
@@ -108,7 +110,7 @@ impl Intercept {
     /// [`max_result_line`](crate::ext::Limits::max_result_line) bytes.
     pub fn has_long_answer(&self) -> bool {
         match self {
-            Self::ToolResult(_) | Self::Input(_) => true,
+            Self::ToolResult(_) | Self::Context(_) | Self::Input(_) => true,
             Self::ToolCall(_)
             | Self::TurnStart(_)
             | Self::AssistantMessage(_)
@@ -141,6 +143,9 @@ hooks! {
     /// Before the agent stops because no message waits. Needs the capability `before_settle`; zot does
     /// not have it.
     BeforeSettle(InterceptBeforeSettle) = "before_settle",
+    /// Before each request to the model, with its messages. Needs the capability `context`; zot does
+    /// not have it.
+    Context(InterceptContext) = "context",
 }
 
 /// A hook: the extension can stop or change the next action. The extension answers with
@@ -261,6 +266,10 @@ pub struct EventInterceptResponse {
     /// haft.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub go_on: String,
+    /// `context`: all messages of the request, in the form of the session file. Since haft.
+    #[serde(default, deserialize_with = "optional_array", skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "crate::json::array_schema")]
+    pub messages: Option<RawJson>,
     /// Not empty if the extension failed to decide. The host reports the error and treats it like a
     /// missing response, whatever the other fields contain. Since haft.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
@@ -305,6 +314,7 @@ impl EventInterceptResponse {
             images: None,
             handled: false,
             go_on: String::new(),
+            messages: None,
             error: String::new(),
         }
     }
@@ -312,7 +322,7 @@ impl EventInterceptResponse {
     /// True if the response has a field of a hook with long answers, see
     /// [`Intercept::has_long_answer`].
     pub fn is_long_answer(&self) -> bool {
-        self.content.is_some() || self.details.is_some() || self.images.is_some()
+        self.content.is_some() || self.details.is_some() || self.images.is_some() || self.messages.is_some()
     }
 
     /// True if the response blocks.

@@ -1,11 +1,13 @@
 //! One value of every frame, as code with these types builds it.
 
 use haft_protocol::RawJson;
-use haft_protocol::content::{ContentBlock, Image, InputSource, ResolvedPath};
+use haft_protocol::content::{ContentBlock, Image, InputSource, ResolvedPath, ToolCall};
 use haft_protocol::event::{CompactReason, NoteLevel};
 use haft_protocol::ext::*;
 use haft_protocol::ids::{ExtensionName, PanelId, RequestId, ToolCallId};
-use haft_protocol::message::StopCause;
+use haft_protocol::message::{
+    AssistantBlock, AssistantMessage, Message, Rfc3339Time, StopCause, ToolMessage,
+};
 
 pub(crate) fn json(text: &str) -> RawJson {
     RawJson::parse(text).unwrap()
@@ -74,6 +76,7 @@ pub(crate) fn host() -> Vec<HostFrame> {
             .into_frame(id("7")),
         before_compact().into_frame(id("9")),
         intercepted_result().into_frame(id("11")),
+        InterceptContext { messages: short_conversation() }.into_frame(id("14")),
         InterceptBeforeSettle { text: "Done.".into(), continued: 2 }.into_frame(id("13")),
         InterceptInput { text: "hi".into(), images: Vec::new(), source: InputSource::Rpc }
             .into_frame(id("12")),
@@ -285,6 +288,25 @@ fn before_compact() -> InterceptBeforeCompact {
     }
 }
 
+fn short_conversation() -> Vec<Message> {
+    let time = || Rfc3339Time("2026-01-01T00:00:00Z".into());
+    let call = ToolCall { id: ToolCallId::new("t"), name: "bash".into(), args: json(r#"{"command":"ls"}"#) };
+    let content = vec![AssistantBlock::Thinking { text: "hm".into() }, AssistantBlock::ToolCall(call)];
+    vec![
+        Message::User { content: vec![ContentBlock::text("list")], time: time() },
+        Message::Assistant(AssistantMessage { content, time: time(), native: None }),
+        Message::Tool(ToolMessage {
+            call_id: ToolCallId::new("t"),
+            name: "bash".into(),
+            content: vec![ContentBlock::text("a.txt")],
+            is_error: false,
+            extension: Some(ExtensionName::new("notes")),
+            details: Some(json(r#"{"exit_code":0}"#)),
+            time: time(),
+        }),
+    ]
+}
+
 fn dot_image() -> Image {
     Image { mime_type: "image/png".into(), data: "AAAA".to_owned().into() }
 }
@@ -338,6 +360,8 @@ fn decisions() -> impl Iterator<Item = EventInterceptResponse> {
             id("12"),
         ),
         InterceptInput::respond(InputDecision::Handled, id("12")),
+        InterceptContext::respond(ContextDecision::Unchanged, id("14")),
+        InterceptContext::respond(ContextDecision::replace(short_conversation()), id("14")),
         InterceptBeforeSettle::respond(BeforeSettleDecision::Settle, id("13")),
         InterceptBeforeSettle::respond(BeforeSettleDecision::go_on("Test it."), id("13")),
         EventInterceptResponse::failed(InterceptKind::ToolCall, id("8"), "no disk"),

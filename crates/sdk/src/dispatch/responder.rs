@@ -4,11 +4,11 @@ use std::marker::PhantomData;
 
 use haft_protocol::ext::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeSettleDecision,
-    CallTool, CommandAction, CommandCompletionsResponse, EventInterceptResponse, ExtensionFrame,
-    InputDecision, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact,
-    InterceptBeforeSettle, InterceptHook, InterceptInput, InterceptToolCall, InterceptToolResult,
-    InterceptTurnStart, InvokeCommand, QueryCompletions, ToolCallDecision, ToolResultDecision,
-    TurnStartDecision,
+    CallTool, CommandAction, CommandCompletionsResponse, ContextDecision, EventInterceptResponse,
+    ExtensionFrame, InputDecision, InterceptAssistantMessage, InterceptBeforeAgentStart,
+    InterceptBeforeCompact, InterceptBeforeSettle, InterceptContext, InterceptHook, InterceptInput,
+    InterceptToolCall, InterceptToolResult, InterceptTurnStart, InvokeCommand, QueryCompletions,
+    ToolCallDecision, ToolResultDecision, TurnStartDecision,
 };
 use haft_protocol::ids::RequestId;
 
@@ -93,6 +93,7 @@ hook_questions! {
     InterceptBeforeCompact -> BeforeCompactDecision;
     InterceptToolResult -> ToolResultDecision;
     InterceptInput -> InputDecision;
+    InterceptContext -> ContextDecision;
     InterceptBeforeSettle -> BeforeSettleDecision;
 }
 

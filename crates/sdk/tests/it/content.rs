@@ -1,10 +1,13 @@
 //! Extensions that change what the model reads and writes.
 
+use haft_sdk::protocol::content::ContentBlock;
 use haft_sdk::protocol::ext::{InterceptToolResult, ResultBlock};
 use haft_sdk::protocol::ids::ToolCallId;
+use haft_sdk::protocol::message::{Message, Rfc3339Time};
 use haft_sdk::testing::Harness;
 use haft_sdk::{
-    BeforeSettleDecision, Extension, InputDecision, RawJson, ToolResultChange, ToolResultDecision,
+    BeforeSettleDecision, ContextDecision, Extension, InputDecision, RawJson, ToolResultChange,
+    ToolResultDecision,
 };
 use serde_json::json;
 
@@ -70,6 +73,24 @@ async fn runs_settle_or_go_on() {
     let first = harness.before_settle("Done.", 0).await;
     assert_eq!(first, BeforeSettleDecision::go_on("You said \"Done.\". Test it."));
     assert_eq!(harness.before_settle("Done.", 1).await, BeforeSettleDecision::Settle);
+}
+
+#[tokio::test]
+async fn messages_are_kept_or_replaced() {
+    let brief = Extension::new("brief", "1").intercept_context(|context, _host| async move {
+        match context.messages.len() {
+            0 | 1 => ContextDecision::Unchanged,
+            count => ContextDecision::replace(context.messages[count - 1..].to_vec()),
+        }
+    });
+    let harness = Harness::start(brief).await;
+    let message = |text: &str| {
+        let (content, time) = (vec![ContentBlock::text(text)], Rfc3339Time("2026-01-01T00:00:00Z".into()));
+        Message::User { content, time }
+    };
+    assert_eq!(harness.context_messages(vec![message("one")]).await, ContextDecision::Unchanged);
+    let replaced = harness.context_messages(vec![message("one"), message("two")]).await;
+    assert_eq!(replaced, ContextDecision::replace(vec![message("two")]));
 }
 
 /// A result may have 8 MiB, although other lines of an extension may have 1 MiB only.

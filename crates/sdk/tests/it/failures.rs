@@ -3,9 +3,9 @@
 
 use haft_sdk::testing::Harness;
 use haft_sdk::{
-    AssistantMessageDecision, BeforeAgentStartDecision, BeforeSettleDecision, Extension, InputDecision,
-    LifecycleEvent, NoArgs, NoteLevel, Response, ToolCallDecision, ToolResult, ToolResultDecision,
-    TurnStartDecision,
+    AssistantMessageDecision, BeforeAgentStartDecision, BeforeSettleDecision, ContextDecision, Extension,
+    InputDecision, LifecycleEvent, NoArgs, NoteLevel, Response, ToolCallDecision, ToolResult,
+    ToolResultDecision, TurnStartDecision,
 };
 use serde_json::json;
 
@@ -28,6 +28,7 @@ fn panicking() -> Extension {
         .before_agent_start(|_, _| async { boom::<BeforeAgentStartDecision>() })
         .intercept_tool_result(|_, _| async { boom::<ToolResultDecision>() })
         .intercept_input(|_, _| async { boom::<InputDecision>() })
+        .intercept_context(|_, _| async { boom::<ContextDecision>() })
         .before_settle(|_, _| async { boom::<BeforeSettleDecision>() })
 }
 
@@ -44,11 +45,12 @@ fn failing() -> Extension {
         .before_agent_start(|_, _| async { Err::<BeforeAgentStartDecision, _>("boom") })
         .intercept_tool_result(|_, _| async { Err::<ToolResultDecision, _>("boom") })
         .intercept_input(|_, _| async { Err::<InputDecision, _>("boom") })
+        .intercept_context(|_, _| async { Err::<ContextDecision, _>("boom") })
         .before_settle(|_, _| async { Err::<BeforeSettleDecision, _>("boom") })
 }
 
 /// The number of hooks that each extension here has.
-const HOOKS: usize = 7;
+const HOOKS: usize = 8;
 
 /// Twice, because a handler must survive its own failure.
 async fn check(extension: Extension, reason: &str) {
@@ -72,6 +74,7 @@ async fn ask_everything(harness: &Harness, reason: &str) {
     assert_eq!(harness.before_agent_start("hi", "").await, BeforeAgentStartDecision::Unchanged);
     assert_eq!(harness.tool_result(finished_call("x")).await, ToolResultDecision::Unchanged);
     assert_eq!(harness.before_settle("done", 0).await, BeforeSettleDecision::Settle);
+    assert_eq!(harness.context_messages(Vec::new()).await, ContextDecision::Unchanged);
     assert_eq!(harness.review_input("hi").await, InputDecision::Unchanged);
     harness.event(LifecycleEvent::turn_start(1)).await;
     harness.panel_key("p", "up").await;

@@ -64,7 +64,8 @@ fn answer_ms(permission: &InterceptPermission) -> u64 {
         | InterceptKind::BeforeAgentStart
         | InterceptKind::ToolResult
         | InterceptKind::Input
-        | InterceptKind::BeforeSettle => limits.intercept_ms,
+        | InterceptKind::BeforeSettle
+        | InterceptKind::Context => limits.intercept_ms,
     })
 }
 

@@ -104,6 +104,7 @@ fn rejects_invalid_intercepts() {
         (r#""event":"tool_call","role":"redactor""#, "cannot be `redactor` for `tool_call`"),
         (r#""event":"before_compact","role":"gate""#, "cannot be `gate` for `before_compact`"),
         (r#""event":"before_settle","role":"gate""#, "cannot be `gate` for `before_settle`"),
+        (r#""event":"context","role":"gate""#, "cannot be `gate` for `context`"),
         (r#""event":"input","role":"gate""#, "cannot be `gate` for `input`"),
         (r#""event":"tool_result","role":"gate""#, "cannot be `gate` for `tool_result`"),
         (r#""event":"turn_start","role":"gate","tools":["bash"]"#, "`intercept[0].tools` is allowed only"),
