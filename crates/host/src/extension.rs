@@ -354,6 +354,7 @@ const fn intercept_label(kind: InterceptKind) -> &'static str {
         InterceptKind::Input => "input intercept",
         InterceptKind::BeforeSettle => "before_settle intercept",
         InterceptKind::Context => "context intercept",
+        InterceptKind::MessageEnd => "message_end intercept",
     }
 }
 

@@ -288,6 +288,9 @@ impl HookSource for Host {
                 if now.takes_part(InterceptKind::Context) {
                     hooks.before_model_request.push(Arc::clone(entry) as _);
                 }
+                if now.takes_part(InterceptKind::MessageEnd) {
+                    hooks.after_model_response.push(Arc::clone(entry) as _);
+                }
                 if now.takes_part(InterceptKind::BeforeSettle) {
                     hooks.before_settle.push(Arc::clone(entry) as _);
                 }

@@ -132,7 +132,8 @@ impl Timeouts {
             | InterceptKind::ToolResult
             | InterceptKind::Input
             | InterceptKind::BeforeSettle
-            | InterceptKind::Context => self.intercept,
+            | InterceptKind::Context
+            | InterceptKind::MessageEnd => self.intercept,
         }
     }
 

@@ -44,8 +44,9 @@ pub use intercept::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeSettleDecision,
     CompactEntry, ContextDecision, EventIntercept, EventInterceptResponse, InputDecision, Intercept,
     InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptBeforeSettle,
-    InterceptContext, InterceptHook, InterceptInput, InterceptKind, InterceptToolCall, InterceptToolResult,
-    InterceptTurnStart, ToolCallDecision, ToolResultChange, ToolResultDecision, TurnStartDecision,
+    InterceptContext, InterceptHook, InterceptInput, InterceptKind, InterceptMessageEnd, InterceptToolCall,
+    InterceptToolResult, InterceptTurnStart, MessageEndDecision, ToolCallDecision, ToolResultChange,
+    ToolResultDecision, TurnStartDecision,
 };
 pub use limits::Limits;
 pub use notes::{ClearNotes, Notify};

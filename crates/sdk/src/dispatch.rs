@@ -7,8 +7,9 @@ use haft_protocol::error::DecodeError;
 use haft_protocol::ext::{
     CallTool, CommandCompletions, CommandInvoked, EventIntercept, EventInterceptResponse, HelloAck,
     HostFrame, Intercept, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact,
-    InterceptBeforeSettle, InterceptContext, InterceptInput, InterceptToolCall, InterceptToolResult,
-    InterceptTurnStart, InvokeCommand, PROTOCOL_VERSION, Pong, QueryCompletions, ToolCallFrame, capability,
+    InterceptBeforeSettle, InterceptContext, InterceptInput, InterceptMessageEnd, InterceptToolCall,
+    InterceptToolResult, InterceptTurnStart, InvokeCommand, PROTOCOL_VERSION, Pong, QueryCompletions,
+    ToolCallFrame, capability,
 };
 use haft_protocol::ids::RequestId;
 use haft_protocol::limits::MAX_RESULT_LINE;
@@ -226,6 +227,9 @@ impl FrameDispatcher {
             }
             Intercept::Context(input) => {
                 self.run_intercept::<InterceptContext, _>(extension.context.as_ref(), input, id)
+            }
+            Intercept::MessageEnd(input) => {
+                self.run_intercept::<InterceptMessageEnd, _>(extension.message_end.as_ref(), input, id)
             }
             Intercept::Input(input) => {
                 self.run_intercept::<InterceptInput, _>(extension.input.as_ref(), input, id)

@@ -7,9 +7,10 @@ use haft_protocol::ext::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeSettleDecision,
     CommandAction, ContextDecision, ExtensionFrame, Hello, InputDecision, InterceptAssistantMessage,
     InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptBeforeSettle, InterceptContext,
-    InterceptInput, InterceptKind, InterceptToolCall, InterceptToolResult, InterceptTurnStart,
-    LifecycleEvent, Ready, RegisterCommand, RegisterRejected, RegisterTool, Subscribe, Subscription,
-    ToolCallDecision, ToolResultDecision, TurnStartDecision, capability,
+    InterceptInput, InterceptKind, InterceptMessageEnd, InterceptToolCall, InterceptToolResult,
+    InterceptTurnStart, LifecycleEvent, MessageEndDecision, Ready, RegisterCommand, RegisterRejected,
+    RegisterTool, Subscribe, Subscription, ToolCallDecision, ToolResultDecision, TurnStartDecision,
+    capability,
 };
 use haft_protocol::ids::PanelId;
 use haft_protocol::limits::MAX_TOOLS;
@@ -58,6 +59,7 @@ pub struct Extension {
     pub(crate) input: Option<BoxedHandler<InterceptInput, InputDecision>>,
     pub(crate) before_settle: Option<BoxedHandler<InterceptBeforeSettle, BeforeSettleDecision>>,
     pub(crate) context: Option<BoxedHandler<InterceptContext, ContextDecision>>,
+    pub(crate) message_end: Option<BoxedHandler<InterceptMessageEnd, MessageEndDecision>>,
     /// Duplicate or invalid registrations, reported when the extension starts.
     faults: Vec<String>,
 }
@@ -84,6 +86,7 @@ impl Extension {
             input: None,
             before_settle: None,
             context: None,
+            message_end: None,
             faults: Vec::new(),
         }
     }
@@ -338,6 +341,17 @@ impl Extension {
         self.note_duplicate(earlier.is_none(), InterceptKind::Context)
     }
 
+    /// Changes an answer of the model before it is stored and its tools are called. While such a
+    /// handler exists, the user sees no part of an answer before its end. Must answer within 5 s; a
+    /// late or failed handler changes nothing. Hosts without this hook never call it.
+    pub fn intercept_message_end(
+        mut self,
+        handler: impl HandlerFn<InterceptMessageEnd, MessageEndDecision>,
+    ) -> Self {
+        let earlier = self.message_end.replace(BoxedHandler::new(handler));
+        self.note_duplicate(earlier.is_none(), InterceptKind::MessageEnd)
+    }
+
     fn note_duplicate(mut self, first: bool, kind: InterceptKind) -> Self {
         if !first {
             self.faults.push(format!("intercept {} has two handlers", kind.name()));
@@ -356,6 +370,7 @@ impl Extension {
             (self.input.is_some(), InterceptKind::Input),
             (self.before_settle.is_some(), InterceptKind::BeforeSettle),
             (self.context.is_some(), InterceptKind::Context),
+            (self.message_end.is_some(), InterceptKind::MessageEnd),
         ];
         kinds.into_iter().filter_map(|(present, kind)| present.then_some(kind))
     }
@@ -519,6 +534,7 @@ impl Extension {
             (self.input.is_some(), capability::INPUT),
             (self.before_settle.is_some(), capability::BEFORE_SETTLE),
             (self.context.is_some(), capability::CONTEXT),
+            (self.message_end.is_some(), capability::MESSAGE_END),
             (true, capability::PING),
             (!self.events.is_empty(), capability::EVENT_GAP),
             (true, capability::HOST_SERVICES),

@@ -73,7 +73,7 @@ pub use haft_protocol::ext::{
     AskAnswer, AskCall, AskEnd, AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision,
     BeforeSettleDecision, CommandAction as Response, ContextDecision, ExtensionConfig, HelloAck as HostInfo,
     InputDecision, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact,
-    InterceptBeforeSettle, InterceptContext, InterceptInput, InterceptToolCall, InterceptToolResult,
-    InterceptTurnStart, LifecycleEvent, Panel, PanelKey, RegisterRejected, ToolCallDecision,
-    ToolResultChange, ToolResultDecision, TurnStartDecision, UiAnswer,
+    InterceptBeforeSettle, InterceptContext, InterceptInput, InterceptMessageEnd, InterceptToolCall,
+    InterceptToolResult, InterceptTurnStart, LifecycleEvent, MessageEndDecision, Panel, PanelKey,
+    RegisterRejected, ToolCallDecision, ToolResultChange, ToolResultDecision, TurnStartDecision, UiAnswer,
 };

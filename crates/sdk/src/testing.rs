@@ -30,13 +30,14 @@ use haft_protocol::ext::{
     AskCall, AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeSettleDecision,
     CallTool, CancelRequest, CommandAction, ContextDecision, EventGap, HelloAck, HostFrame, HostQuery,
     InputDecision, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact,
-    InterceptBeforeSettle, InterceptContext, InterceptInput, InterceptToolCall, InterceptToolResult,
-    InterceptTurnStart, InvokeCommand, LifecycleEvent, PROTOCOL_VERSION, Panel, PanelClose, PanelKey,
-    PanelResize, QueryCompletions, QueryResponse, RegisterCommand, RegisterRejected, RegisterTool, Shutdown,
-    ToolCallDecision, ToolResultDecision, TurnStartDecision, UiAnswer,
+    InterceptBeforeSettle, InterceptContext, InterceptInput, InterceptMessageEnd, InterceptToolCall,
+    InterceptToolResult, InterceptTurnStart, InvokeCommand, LifecycleEvent, MessageEndDecision,
+    PROTOCOL_VERSION, Panel, PanelClose, PanelKey, PanelResize, QueryCompletions, QueryResponse,
+    RegisterCommand, RegisterRejected, RegisterTool, Shutdown, ToolCallDecision, ToolResultDecision,
+    TurnStartDecision, UiAnswer,
 };
 use haft_protocol::ids::{ExtensionName, PanelId, RequestId, ToolCallId};
-use haft_protocol::message::Message;
+use haft_protocol::message::{AssistantBlock, Message, StopCause};
 use serde_json::Value;
 use tokio::io::AsyncWriteExt;
 use tokio::sync::{Mutex, watch};
@@ -100,6 +101,7 @@ pub fn host_info() -> HelloAck {
             "input",
             "before_settle",
             "context",
+            "message_end",
             "panel_resize",
             "intercept_roles",
             "host_services",
@@ -281,6 +283,11 @@ impl Harness {
     /// Sends the messages of a request to the handler of `context`.
     pub async fn context_messages(&self, messages: Vec<Message>) -> ContextDecision {
         self.query(InterceptContext { messages }).await
+    }
+
+    /// Sends an answer of the model to the handler of `message_end`.
+    pub async fn message_end(&self, content: Vec<AssistantBlock>, stop: StopCause) -> MessageEndDecision {
+        self.query(InterceptMessageEnd { content, stop }).await
     }
 
     /// Sends a typed text to the handler of `input`.

@@ -44,7 +44,8 @@ pub fn answer(frame: HostFrame) -> Option<ExtensionFrame> {
             | Intercept::ToolResult(_)
             | Intercept::Input(_)
             | Intercept::BeforeSettle(_)
-            | Intercept::Context(_) => None,
+            | Intercept::Context(_)
+            | Intercept::MessageEnd(_) => None,
         },
         HostFrame::Shutdown(_) => Some(ShutdownAck {}.into()),
         // Not announced, so the host does not send it.

@@ -1,5 +1,7 @@
 //! The end of a run, which hooks can prevent.
 
+use std::sync::Arc;
+
 use haft_protocol::message::Message;
 
 use super::TurnDriver;
@@ -19,10 +21,10 @@ impl TurnDriver {
     }
 
     /// Asks the hooks for a message. A message of the user comes first.
-    async fn find_continuation(&self) -> Option<String> {
-        let agent = &self.run.agent;
-        let may_go_on = || !self.run.cancel.is_cancelled() && !agent.queues.continues_run();
-        if self.continued >= MAX_CONTINUATIONS || !may_go_on() {
+    async fn find_continuation(&mut self) -> Option<String> {
+        let agent = Arc::clone(&self.run.agent);
+        let may_go_on = || !agent.queues.continues_run();
+        if self.continued >= MAX_CONTINUATIONS || self.run.cancel.is_cancelled() || !may_go_on() {
             return None;
         }
         let settling = SettlingRun { text: self.last_text(), continued: self.continued };

@@ -62,8 +62,7 @@ async fn run_goes_on_with_the_message_of_the_first_hook() {
 #[tokio::test]
 async fn two_hooks_cannot_keep_a_run_going_for_ever() {
     let endless = || GoesOn::new(u32::MAX);
-    let answers = vec![says("more"); MAX_CONTINUATIONS as usize + 1];
-    let script = Script::new(answers);
+    let script = Script::new((0..=MAX_CONTINUATIONS).map(|_| says("more")).collect());
     let agent = script.agent().before_settle(endless()).before_settle(endless()).build().unwrap();
     run(&agent).await.1.unwrap();
     let said = transcript(&agent);

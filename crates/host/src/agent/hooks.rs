@@ -5,6 +5,7 @@
 mod before_settle;
 mod context;
 mod input;
+mod message_end;
 mod tool_call;
 mod tool_result;
 

@@ -12,6 +12,7 @@
 //! | `input` | any | the input stays | the input stays | the input stays |
 //! | `before_settle` | any | the run ends | the run ends | the run ends |
 //! | `context` | any | the messages stay | the messages stay | the messages stay |
+//! | `message_end` | any | the answer stays | the answer stays | the answer stays |
 //! | process hook: `before_tool`, `approve_tool` | | blocks | passes | blocks |
 //! | process hook: `before_llm`, `after_llm`, `after_tool` | | passes | passes | passes |
 //!
@@ -115,7 +116,8 @@ pub(crate) fn fails_closed(hook: InterceptKind, role: InterceptorRole) -> bool {
             | InterceptKind::ToolResult
             | InterceptKind::Input
             | InterceptKind::BeforeSettle
-            | InterceptKind::Context,
+            | InterceptKind::Context
+            | InterceptKind::MessageEnd,
             _,
         ) => false,
         (InterceptKind::ToolCall, _) => is_up(Defense::GateFailures),
@@ -212,7 +214,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(tried, 9 * 4 * 12 * 2);
+        assert_eq!(tried, 10 * 4 * 12 * 2);
     }
 
     #[test]

@@ -260,6 +260,7 @@ impl HostContext {
             capability::INPUT,
             capability::BEFORE_SETTLE,
             capability::CONTEXT,
+            capability::MESSAGE_END,
             capability::PANEL_RESIZE,
             capability::PING,
             capability::EVENT_GAP,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::hooks::{
-    FinishedCall, OutgoingRequest, RequestDecision, ResultDecision, SettleDecision, SettlingRun, UserInput,
-    UserInputDecision,
+    FinishedCall, OutgoingRequest, ReceivedResponse, RequestDecision, ResponseDecision, ResultDecision,
+    SettleDecision, SettlingRun, UserInput, UserInputDecision,
 };
 use haft_core::model::{ModelInfo, RequestOptions, ThinkingLevel};
 use haft_core::tool::{ToolFailureKind, ToolOutput};
@@ -14,7 +14,7 @@ use haft_host::Host;
 use haft_packages::LaunchPlan;
 use haft_protocol::RawJson;
 use haft_protocol::content::{ContentBlock, Image, InputSource};
-use haft_protocol::message::{Message, Rfc3339Time};
+use haft_protocol::message::{AssistantBlock, Message, Rfc3339Time, StopCause, TokenUsage};
 use haft_test_support::FakePeer;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -31,7 +31,7 @@ import json, sys
 def emit(obj):
     print(json.dumps(obj), flush=True)
 emit({"type":"hello","name":"script","version":"1.0.0"})
-emit({"type":"subscribe","intercept":["tool_result","input","before_settle","context"]})
+emit({"type":"subscribe","intercept":["tool_result","input","before_settle","context","message_end"]})
 emit({"type":"ready"})
 for line in sys.stdin:
     msg = json.loads(line)
@@ -47,6 +47,8 @@ for line in sys.stdin:
             answer["go_on"] = "Test it."
         elif msg["event"] == "context":
             answer["messages"] = msg["messages"][-1:]
+        elif msg["event"] == "message_end":
+            answer["content"] = [{"type":"text","text":"[" + msg["content"][0]["text"] + "]"}]
         emit(answer)
     elif msg["type"] == "shutdown":
         emit({"type":"shutdown_ack"})
@@ -358,6 +360,63 @@ async fn process_replaces_messages_of_a_request() {
     let (host, events) = host_with_script(dir.path()).await;
     let changed = change_messages(&host, vec![user_message("one"), user_message("two")]).await;
     assert_eq!(changed, Some(vec![user_message("two")]));
+    host.shutdown().await;
+    assert_eq!(events.faults(), []);
+}
+
+fn text_blocks(text: &str) -> Vec<AssistantBlock> {
+    vec![AssistantBlock::Text { text: text.into() }]
+}
+
+/// Returns the blocks of an answer as the first extension changed them; `None` if it did not.
+async fn change_answer(host: &Host, content: Vec<AssistantBlock>) -> Option<Vec<AssistantBlock>> {
+    let hook = host.hook_source().hooks().after_model_response.remove(0);
+    assert!(hook.suppresses_deltas(), "the user must not see what the hook removes");
+    let model = ModelInfo { provider: "p".into(), model: "m".into() };
+    let (stop, usage) = (StopCause::End, TokenUsage::default());
+    let response = ReceivedResponse { step: 1, model, content, stop, usage };
+    match hook.after_model_response(&CancellationToken::new(), &response).await {
+        ResponseDecision::Keep => None,
+        ResponseDecision::Edit { content, .. } => Some(content),
+        ResponseDecision::Refuse(refusal) => panic!("{refusal:?}"),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn interceptor_changes_an_answer() {
+    let (host, mut peer, events) = host_with("hush", [subscribe_to(&["message_end"])]).await;
+    let call = json!({"type": "tool_call", "id": "c1", "name": "ls", "args": []});
+    let answers = vec![
+        json!({}),
+        json!({"content": [{"type": "text", "text": "a [hidden\u{e0041}]"}]}),
+        json!({"content": []}),
+        json!({"content": [call]}),
+        json!({"content": [{"type": "video"}]}),
+        json!({"block": true}),
+    ];
+    let count = answers.len();
+    let asked = async {
+        let mut changed = Vec::new();
+        for _ in 0..count {
+            changed.push(change_answer(&host, text_blocks("a SECRET")).await);
+        }
+        changed
+    };
+    let (changed, questions) = tokio::join!(asked, answer_each(&mut peer, answers));
+    assert_eq!(questions[0]["content"], json!([{"type": "text", "text": "a SECRET"}]));
+    assert_eq!(questions[0]["stop"], "end");
+    assert_eq!(changed, [None, Some(text_blocks("a [hidden]")), None, None, None, None]);
+    let codes: Vec<_> = events.faults().into_iter().map(|(_, code)| code).collect();
+    assert_eq!(codes, ["hidden_text", "hook_error", "hook_error", "hook_error", "hook_error"]);
+    assert_eq!(change_answer(&host, text_blocks("a SECRET")).await, None);
+    assert_eq!(events.faults().last(), Some(&fault("hush", "hook_timeout")));
+}
+
+#[tokio::test]
+async fn process_changes_an_answer() {
+    let dir = tempfile::tempdir().unwrap();
+    let (host, events) = host_with_script(dir.path()).await;
+    assert_eq!(change_answer(&host, text_blocks("hi")).await, Some(text_blocks("[hi]")));
     host.shutdown().await;
     assert_eq!(events.faults(), []);
 }

@@ -263,7 +263,8 @@ impl InterceptPermissionRole {
                 | InterceptKind::ToolResult
                 | InterceptKind::Input
                 | InterceptKind::BeforeSettle
-                | InterceptKind::Context,
+                | InterceptKind::Context
+                | InterceptKind::MessageEnd,
             ) => false,
             (Self::Redactor, event) => event == InterceptKind::AssistantMessage,
             (Self::Gate | Self::Rewrite, _) => true,

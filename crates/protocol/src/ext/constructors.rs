@@ -4,12 +4,12 @@ use serde_json::Value;
 
 use super::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeSettleDecision,
-    CommandAction, ContextDecision, InputDecision, Panel, PanelRender, ResultBlock, ToolCallDecision,
-    ToolResultChange, ToolResultDecision, TurnStartDecision,
+    CommandAction, ContextDecision, InputDecision, MessageEndDecision, Panel, PanelRender, ResultBlock,
+    ToolCallDecision, ToolResultChange, ToolResultDecision, TurnStartDecision,
 };
 use crate::ids::PanelId;
 use crate::json::RawJson;
-use crate::message::Message;
+use crate::message::{AssistantBlock, Message};
 
 impl CommandAction {
     /// Submits the text as a new user message; the agent works on it.
@@ -133,6 +133,13 @@ impl ContextDecision {
     /// Sends these messages instead, for this request only.
     pub fn replace(messages: Vec<Message>) -> Self {
         Self::Replace { messages }
+    }
+}
+
+impl MessageEndDecision {
+    /// Stores these blocks instead: at least one.
+    pub fn replace(content: Vec<AssistantBlock>) -> Self {
+        Self::Replace { content }
     }
 }
 

@@ -45,6 +45,9 @@ pub mod capability {
     /// The host has the `context` hook. In `hello` the name is informational: a
     /// subscription is enough.
     pub const CONTEXT: &str = "context";
+    /// The host has the `message_end` hook. In `hello` the name is informational: a
+    /// subscription is enough.
+    pub const MESSAGE_END: &str = "message_end";
     /// The extension answers `ping`, even while its handlers run.
     pub const PING: &str = "ping";
     /// The host reports dropped events to the extension.
@@ -85,6 +88,7 @@ pub mod capability {
         INPUT,
         BEFORE_SETTLE,
         CONTEXT,
+        MESSAGE_END,
         PING,
         EVENT_GAP,
         INTERCEPT_ROLES,

@@ -20,6 +20,7 @@ mod before_compact;
 mod before_settle;
 mod context;
 mod input;
+mod message_end;
 mod tool_call;
 mod tool_result;
 mod turn_start;
@@ -44,6 +45,7 @@ pub use before_compact::{BeforeCompactDecision, CompactEntry, InterceptBeforeCom
 pub use before_settle::{BeforeSettleDecision, InterceptBeforeSettle};
 pub use context::{ContextDecision, InterceptContext};
 pub use input::{InputDecision, InterceptInput};
+pub use message_end::{InterceptMessageEnd, MessageEndDecision};
 pub use tool_call::{InterceptToolCall, ToolCallDecision};
 pub use tool_result::{InterceptToolResult, ToolResultChange, ToolResultDecision};
 pub use turn_start::{InterceptTurnStart, TurnStartDecision};
@@ -110,7 +112,7 @@ impl Intercept {
     /// [`max_result_line`](crate::ext::Limits::max_result_line) bytes.
     pub fn has_long_answer(&self) -> bool {
         match self {
-            Self::ToolResult(_) | Self::Context(_) | Self::Input(_) => true,
+            Self::ToolResult(_) | Self::MessageEnd(_) | Self::Context(_) | Self::Input(_) => true,
             Self::ToolCall(_)
             | Self::TurnStart(_)
             | Self::AssistantMessage(_)
@@ -146,6 +148,9 @@ hooks! {
     /// Before each request to the model, with its messages. Needs the capability `context`; zot does
     /// not have it.
     Context(InterceptContext) = "context",
+    /// After an answer of the model, before it is stored. Needs the capability `message_end`; zot does
+    /// not have it.
+    MessageEnd(InterceptMessageEnd) = "message_end",
 }
 
 /// A hook: the extension can stop or change the next action. The extension answers with
@@ -242,7 +247,8 @@ pub struct EventInterceptResponse {
     /// suggested one. The entry must have `may_begin`. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_kept: Option<String>,
-    /// `tool_result`: the new content, an array of blocks as in the frame `tool_result`. Since haft.
+    /// `tool_result`: the new content, an array of blocks as in the frame `tool_result`.
+    /// `message_end`: all blocks of the answer. Since haft.
     #[serde(default, deserialize_with = "optional_array", skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::json::array_schema")]
     pub content: Option<RawJson>,

@@ -76,6 +76,7 @@ pub(crate) fn host() -> Vec<HostFrame> {
             .into_frame(id("7")),
         before_compact().into_frame(id("9")),
         intercepted_result().into_frame(id("11")),
+        InterceptMessageEnd { content: answer_blocks(), stop: StopCause::ToolUse }.into_frame(id("15")),
         InterceptContext { messages: short_conversation() }.into_frame(id("14")),
         InterceptBeforeSettle { text: "Done.".into(), continued: 2 }.into_frame(id("13")),
         InterceptInput { text: "hi".into(), images: Vec::new(), source: InputSource::Rpc }
@@ -288,10 +289,14 @@ fn before_compact() -> InterceptBeforeCompact {
     }
 }
 
+fn answer_blocks() -> Vec<AssistantBlock> {
+    let call = ToolCall { id: ToolCallId::new("t"), name: "bash".into(), args: json(r#"{"command":"ls"}"#) };
+    vec![AssistantBlock::Thinking { text: "hm".into() }, AssistantBlock::ToolCall(call)]
+}
+
 fn short_conversation() -> Vec<Message> {
     let time = || Rfc3339Time("2026-01-01T00:00:00Z".into());
-    let call = ToolCall { id: ToolCallId::new("t"), name: "bash".into(), args: json(r#"{"command":"ls"}"#) };
-    let content = vec![AssistantBlock::Thinking { text: "hm".into() }, AssistantBlock::ToolCall(call)];
+    let content = answer_blocks();
     vec![
         Message::User { content: vec![ContentBlock::text("list")], time: time() },
         Message::Assistant(AssistantMessage { content, time: time(), native: None }),
@@ -360,6 +365,8 @@ fn decisions() -> impl Iterator<Item = EventInterceptResponse> {
             id("12"),
         ),
         InterceptInput::respond(InputDecision::Handled, id("12")),
+        InterceptMessageEnd::respond(MessageEndDecision::Unchanged, id("15")),
+        InterceptMessageEnd::respond(MessageEndDecision::replace(answer_blocks()), id("15")),
         InterceptContext::respond(ContextDecision::Unchanged, id("14")),
         InterceptContext::respond(ContextDecision::replace(short_conversation()), id("14")),
         InterceptBeforeSettle::respond(BeforeSettleDecision::Settle, id("13")),

@@ -201,6 +201,11 @@ fn intercept() -> impl Strategy<Value = Intercept> {
         }),
         before_compact().prop_map(Intercept::from),
         intercepted_result().prop_map(Intercept::from),
+        (vec(assistant_block(), 0..3), stop()).prop_map(|(content, stop)| InterceptMessageEnd {
+            content,
+            stop
+        }
+        .into()),
         vec(any_message(), 0..3).prop_map(|messages| InterceptContext { messages }.into()),
         (text(), any::<u32>()).prop_map(|(text, continued)| InterceptBeforeSettle { text, continued }.into()),
         (text(), vec(png_image(), 0..3)).prop_map(|(text, images)| {

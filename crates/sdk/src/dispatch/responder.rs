@@ -7,8 +7,8 @@ use haft_protocol::ext::{
     CallTool, CommandAction, CommandCompletionsResponse, ContextDecision, EventInterceptResponse,
     ExtensionFrame, InputDecision, InterceptAssistantMessage, InterceptBeforeAgentStart,
     InterceptBeforeCompact, InterceptBeforeSettle, InterceptContext, InterceptHook, InterceptInput,
-    InterceptToolCall, InterceptToolResult, InterceptTurnStart, InvokeCommand, QueryCompletions,
-    ToolCallDecision, ToolResultDecision, TurnStartDecision,
+    InterceptMessageEnd, InterceptToolCall, InterceptToolResult, InterceptTurnStart, InvokeCommand,
+    MessageEndDecision, QueryCompletions, ToolCallDecision, ToolResultDecision, TurnStartDecision,
 };
 use haft_protocol::ids::RequestId;
 
@@ -93,6 +93,7 @@ hook_questions! {
     InterceptBeforeCompact -> BeforeCompactDecision;
     InterceptToolResult -> ToolResultDecision;
     InterceptInput -> InputDecision;
+    InterceptMessageEnd -> MessageEndDecision;
     InterceptContext -> ContextDecision;
     InterceptBeforeSettle -> BeforeSettleDecision;
 }

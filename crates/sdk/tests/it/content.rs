@@ -3,11 +3,11 @@
 use haft_sdk::protocol::content::ContentBlock;
 use haft_sdk::protocol::ext::{InterceptToolResult, ResultBlock};
 use haft_sdk::protocol::ids::ToolCallId;
-use haft_sdk::protocol::message::{Message, Rfc3339Time};
+use haft_sdk::protocol::message::{AssistantBlock, Message, Rfc3339Time, StopCause};
 use haft_sdk::testing::Harness;
 use haft_sdk::{
-    BeforeSettleDecision, ContextDecision, Extension, InputDecision, RawJson, ToolResultChange,
-    ToolResultDecision,
+    BeforeSettleDecision, ContextDecision, Extension, InputDecision, MessageEndDecision, RawJson,
+    ToolResultChange, ToolResultDecision,
 };
 use serde_json::json;
 
@@ -91,6 +91,27 @@ async fn messages_are_kept_or_replaced() {
     assert_eq!(harness.context_messages(vec![message("one")]).await, ContextDecision::Unchanged);
     let replaced = harness.context_messages(vec![message("one"), message("two")]).await;
     assert_eq!(replaced, ContextDecision::replace(vec![message("two")]));
+}
+
+#[tokio::test]
+async fn answers_are_kept_or_replaced() {
+    let hush = Extension::new("hush", "1").intercept_message_end(|answer, _host| async move {
+        let mut content = answer.content.clone();
+        for block in &mut content {
+            if let AssistantBlock::Text { text } = block {
+                *text = text.replace("SECRET", "[hidden]");
+            }
+        }
+        match content == answer.content {
+            true => MessageEndDecision::Unchanged,
+            false => MessageEndDecision::replace(content),
+        }
+    });
+    let harness = Harness::start(hush).await;
+    let text = |text: &str| vec![AssistantBlock::Text { text: text.into() }];
+    assert_eq!(harness.message_end(text("hi"), StopCause::End).await, MessageEndDecision::Unchanged);
+    let replaced = harness.message_end(text("a SECRET"), StopCause::Length).await;
+    assert_eq!(replaced, MessageEndDecision::replace(text("a [hidden]")));
 }
 
 /// A result may have 8 MiB, although other lines of an extension may have 1 MiB only.

@@ -1,11 +1,12 @@
 //! Handlers that panic, fail or are missing: each request is answered once, and the extension
 //! continues.
 
+use haft_sdk::protocol::message::StopCause;
 use haft_sdk::testing::Harness;
 use haft_sdk::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeSettleDecision, ContextDecision, Extension,
-    InputDecision, LifecycleEvent, NoArgs, NoteLevel, Response, ToolCallDecision, ToolResult,
-    ToolResultDecision, TurnStartDecision,
+    InputDecision, LifecycleEvent, MessageEndDecision, NoArgs, NoteLevel, Response, ToolCallDecision,
+    ToolResult, ToolResultDecision, TurnStartDecision,
 };
 use serde_json::json;
 
@@ -28,6 +29,7 @@ fn panicking() -> Extension {
         .before_agent_start(|_, _| async { boom::<BeforeAgentStartDecision>() })
         .intercept_tool_result(|_, _| async { boom::<ToolResultDecision>() })
         .intercept_input(|_, _| async { boom::<InputDecision>() })
+        .intercept_message_end(|_, _| async { boom::<MessageEndDecision>() })
         .intercept_context(|_, _| async { boom::<ContextDecision>() })
         .before_settle(|_, _| async { boom::<BeforeSettleDecision>() })
 }
@@ -45,12 +47,13 @@ fn failing() -> Extension {
         .before_agent_start(|_, _| async { Err::<BeforeAgentStartDecision, _>("boom") })
         .intercept_tool_result(|_, _| async { Err::<ToolResultDecision, _>("boom") })
         .intercept_input(|_, _| async { Err::<InputDecision, _>("boom") })
+        .intercept_message_end(|_, _| async { Err::<MessageEndDecision, _>("boom") })
         .intercept_context(|_, _| async { Err::<ContextDecision, _>("boom") })
         .before_settle(|_, _| async { Err::<BeforeSettleDecision, _>("boom") })
 }
 
 /// The number of hooks that each extension here has.
-const HOOKS: usize = 8;
+const HOOKS: usize = 9;
 
 /// Twice, because a handler must survive its own failure.
 async fn check(extension: Extension, reason: &str) {
@@ -75,6 +78,7 @@ async fn ask_everything(harness: &Harness, reason: &str) {
     assert_eq!(harness.tool_result(finished_call("x")).await, ToolResultDecision::Unchanged);
     assert_eq!(harness.before_settle("done", 0).await, BeforeSettleDecision::Settle);
     assert_eq!(harness.context_messages(Vec::new()).await, ContextDecision::Unchanged);
+    assert_eq!(harness.message_end(Vec::new(), StopCause::End).await, MessageEndDecision::Unchanged);
     assert_eq!(harness.review_input("hi").await, InputDecision::Unchanged);
     harness.event(LifecycleEvent::turn_start(1)).await;
     harness.panel_key("p", "up").await;

@@ -65,7 +65,8 @@ fn answer_ms(permission: &InterceptPermission) -> u64 {
         | InterceptKind::ToolResult
         | InterceptKind::Input
         | InterceptKind::BeforeSettle
-        | InterceptKind::Context => limits.intercept_ms,
+        | InterceptKind::Context
+        | InterceptKind::MessageEnd => limits.intercept_ms,
     })
 }
 

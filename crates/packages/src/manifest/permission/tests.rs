@@ -105,6 +105,7 @@ fn rejects_invalid_intercepts() {
         (r#""event":"before_compact","role":"gate""#, "cannot be `gate` for `before_compact`"),
         (r#""event":"before_settle","role":"gate""#, "cannot be `gate` for `before_settle`"),
         (r#""event":"context","role":"gate""#, "cannot be `gate` for `context`"),
+        (r#""event":"message_end","role":"gate""#, "cannot be `gate` for `message_end`"),
         (r#""event":"input","role":"gate""#, "cannot be `gate` for `input`"),
         (r#""event":"tool_result","role":"gate""#, "cannot be `gate` for `tool_result`"),
         (r#""event":"turn_start","role":"gate","tools":["bash"]"#, "`intercept[0].tools` is allowed only"),
