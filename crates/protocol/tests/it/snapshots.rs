@@ -46,6 +46,9 @@ fn host_frames_serialize_as_documented_lines() {
     {"type":"event_intercept","id":"7","event":"before_agent_start","prompt":"rain?","system_prompt":"You are haft."}
     {"type":"event_intercept","id":"9","event":"before_compact","reason":"manual","instructions":"mind the tests","tokens_before":7000,"window":8192,"previous_summary":"A bug.","files_read":["a.rs"],"files_modified":["b.rs"],"first_kept":"2","entries":[{"id":"1","text":"[user]\nfix it","may_begin":true},{"id":"2","text":"[result of read]\nx"}]}
     {"type":"event_intercept","id":"11","event":"tool_result","tool_id":"t","tool_name":"bash","tool_args":{"command":"env"},"content":[{"type":"text","text":"KEY=abc"}],"details":{"exit_code":1},"is_error":true}
+    {"type":"event_intercept","id":"15","event":"message_end","content":[{"type":"thinking","text":"hm"},{"type":"tool_call","id":"t","name":"bash","args":{"command":"ls"}}],"stop":"tool_use"}
+    {"type":"event_intercept","id":"14","event":"context","messages":[{"role":"user","content":[{"type":"text","text":"list"}],"time":"2026-01-01T00:00:00Z"},{"role":"assistant","content":[{"type":"thinking","text":"hm"},{"type":"tool_call","id":"t","name":"bash","args":{"command":"ls"}}],"time":"2026-01-01T00:00:00Z"},{"role":"tool","call_id":"t","name":"bash","content":[{"type":"text","text":"a.txt"}],"is_error":false,"extension":"notes","details":{"exit_code":0},"time":"2026-01-01T00:00:00Z"}]}
+    {"type":"event_intercept","id":"13","event":"before_settle","text":"Done.","continued":2}
     {"type":"event_intercept","id":"12","event":"input","text":"hi","source":"rpc"}
     {"type":"event_intercept","id":"12","event":"input","text":"","images":[{"mime_type":"image/png","data":"AAAA"}],"source":"print"}
     {"type":"cancel","id":"3"}
@@ -96,6 +99,12 @@ fn extension_frames_serialize_as_documented_lines() {
     {"type":"event_intercept_response","id":"12"}
     {"type":"event_intercept_response","id":"12","text":"hello","images":[{"mime_type":"image/png","data":"AAAA"}]}
     {"type":"event_intercept_response","id":"12","handled":true}
+    {"type":"event_intercept_response","id":"15"}
+    {"type":"event_intercept_response","id":"15","content":[{"type":"thinking","text":"hm"},{"type":"tool_call","id":"t","name":"bash","args":{"command":"ls"}}]}
+    {"type":"event_intercept_response","id":"14"}
+    {"type":"event_intercept_response","id":"14","messages":[{"role":"user","content":[{"type":"text","text":"list"}],"time":"2026-01-01T00:00:00Z"},{"role":"assistant","content":[{"type":"thinking","text":"hm"},{"type":"tool_call","id":"t","name":"bash","args":{"command":"ls"}}],"time":"2026-01-01T00:00:00Z"},{"role":"tool","call_id":"t","name":"bash","content":[{"type":"text","text":"a.txt"}],"is_error":false,"extension":"notes","details":{"exit_code":0},"time":"2026-01-01T00:00:00Z"}]}
+    {"type":"event_intercept_response","id":"13"}
+    {"type":"event_intercept_response","id":"13","go_on":"Test it."}
     {"type":"event_intercept_response","id":"8","block":true,"reason":"no disk","error":"no disk"}
     {"type":"event_intercept_response","id":"8","error":"no disk"}
     {"type":"command_response","id":"1","action":"prompt","prompt":"weather?"}
