@@ -30,6 +30,7 @@ use crate::transcript::PendingSave;
 use ask::IncompleteResponse;
 use compact::ContextCompactor;
 pub(crate) use compact::run_manual_compaction as compact;
+use settle::RunSettlement;
 use show::ResponseDisplay;
 use state::{StepContinuation, TurnInput, TurnPhase};
 use tools::ToolCalls;
@@ -274,6 +275,16 @@ impl TurnDriver {
 
     fn settle_calls(&self) -> Result<(), SessionError> {
         self.run.agent.transcript.complete_calls(|| self.run.agent.current_time())
+    }
+
+    /// Takes the message of a hook or of the user that continues a run which would stop. Without one, the run ends.
+    async fn settle_run(&mut self) -> TurnInput {
+        let settlement = RunSettlement { run: &self.run, continued: self.continued };
+        let Some(text) = settlement.find_continuation().await else { return self.take_queued(true) };
+        self.continued += 1;
+        self.mark_origin();
+        let added = self.add_user_message(&Prompt::from(text));
+        added.map_or_else(TurnInput::from, |()| TurnInput::Taken { any: true })
     }
 
     /// Takes queued user messages. If the user asked to stop, they stay in the queue.

@@ -46,7 +46,7 @@ pub struct SettlingRun {
 pub enum SettleDecision {
     /// The run ends, unless another hook decides otherwise.
     Settle,
-    /// The run goes on with this message, as with a follow-up of the user. An empty text ends the run.
+    /// The run continues with this message, as with a follow-up of the user. An empty text ends the run.
     GoOn {
         /// The text for the model.
         text: String,

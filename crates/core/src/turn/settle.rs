@@ -4,24 +4,19 @@ use std::sync::Arc;
 
 use haft_protocol::message::Message;
 
-use super::TurnDriver;
-use super::state::TurnInput;
 use crate::hooks::{MAX_CONTINUATIONS, SettleDecision, SettlingRun};
-use crate::queue::Prompt;
-use crate::run_context::NoDecision;
+use crate::run_context::{NoDecision, RunContext};
 
-impl TurnDriver {
-    /// Takes the message of a hook or of the user that continues a run which would stop. Without one, the run ends.
-    pub(super) async fn settle_run(&mut self) -> TurnInput {
-        let Some(text) = self.find_continuation().await else { return self.take_queued(true) };
-        self.continued += 1;
-        self.mark_origin();
-        let added = self.add_user_message(&Prompt::from(text));
-        added.map_or_else(TurnInput::from, |()| TurnInput::Taken { any: true })
-    }
+/// A run that would stop.
+pub(super) struct RunSettlement<'a> {
+    pub(super) run: &'a RunContext,
+    /// The number of times that hooks already made the run go on.
+    pub(super) continued: u32,
+}
 
+impl RunSettlement<'_> {
     /// Asks the hooks for a message. A message of the user comes first.
-    async fn find_continuation(&mut self) -> Option<String> {
+    pub(super) async fn find_continuation(&self) -> Option<String> {
         let agent = Arc::clone(&self.run.agent);
         let may_go_on = || !agent.queues.continues_run();
         if self.continued >= MAX_CONTINUATIONS || self.run.cancel.is_cancelled() || !may_go_on() {

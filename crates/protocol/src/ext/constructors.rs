@@ -123,7 +123,7 @@ impl ToolResultDecision {
 }
 
 impl BeforeSettleDecision {
-    /// Has the run go on with this message; an empty text ends the run.
+    /// Continues the run with this message; an empty text ends the run.
     pub fn go_on(text: impl Into<String>) -> Self {
         Self::GoOn { text: text.into() }
     }

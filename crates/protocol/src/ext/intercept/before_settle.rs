@@ -25,7 +25,7 @@ pub struct InterceptBeforeSettle {
 pub enum BeforeSettleDecision {
     /// The run ends, unless another extension decides otherwise.
     Settle,
-    /// The run goes on with this message.
+    /// The run continues with this message.
     GoOn {
         /// The text for the model; not empty.
         text: String,
