@@ -15,6 +15,7 @@ use futures::FutureExt as _;
 use haft_config::Home;
 use haft_core::sanitize::sanitize_line;
 use haft_core::session::Session;
+use haft_protocol::content::InputSource;
 use haft_protocol::rpc::{RpcRequest, ServerLine};
 use haft_rpc::{EndReason, ServeOptions};
 use haft_tui::terminal;
@@ -129,6 +130,7 @@ async fn serve_screen(
     let (ready, is_ready) = oneshot::channel();
     let (ready, opens) = (Mutex::new(Some(ready)), Arc::clone(&open));
     let program = SessionSource::new(args, is_recorded(&backend.context.args), setup, chosen)
+        .with_input_source(InputSource::Interactive)
         .with_open_listener(move |session| {
             opens.add(session);
             drop(take_once(&unopened));

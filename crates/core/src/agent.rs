@@ -2,8 +2,10 @@
 
 mod builder;
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use futures::FutureExt;
 use haft_protocol::message::{Message, TokenUsage};
 use tokio_util::sync::CancellationToken;
 
@@ -11,6 +13,7 @@ use crate::agent_state::{AgentState, ToolSchemaError};
 use crate::call::ExtensionToolRunner;
 use crate::compact::{CompactError, CompactionOutcome};
 use crate::error::TurnErrorKind;
+use crate::hooks::{UserInput, UserInputDecision};
 use crate::model::{Model, ModelFacts, ModelInfo, ThinkingLevel};
 use crate::queue::{Prompt, QueueDelivery, QueueError, QueueKind, QueuedMessages};
 use crate::run::Run;
@@ -66,6 +69,31 @@ impl Agent {
     /// busy.
     pub fn prompt(&self, prompt: impl Into<Prompt>) -> Run {
         Run::new(self.inner.clone(), Some(prompt.into()))
+    }
+
+    /// Asks the [`OnInput`](crate::hooks::OnInput) hooks about an input, one after the other. Call it with what the user
+    /// wrote, before templates are expanded, and make a prompt of the input that it returns. Returns `None` if a hook
+    /// handled the input or left nothing of it, or the wait was cancelled.
+    pub async fn review_input(&self, cancel: &CancellationToken, mut input: UserInput) -> Option<UserInput> {
+        for hook in self.inner.current_hooks().on_input {
+            let asked = AssertUnwindSafe(hook.on_input(cancel, &input)).catch_unwind();
+            match cancel.run_until_cancelled(asked).await? {
+                Ok(UserInputDecision::Keep) | Err(_) => {}
+                Ok(UserInputDecision::Change(changed)) => {
+                    input = UserInput { source: input.source, ..changed };
+                    if input.text.trim().is_empty() && input.images.is_empty() {
+                        return None;
+                    }
+                }
+                Ok(UserInputDecision::Handled) => return None,
+            }
+        }
+        (!cancel.is_cancelled()).then_some(input)
+    }
+
+    /// True if there are hooks for input, so that [`review_input`](Self::review_input) may take time.
+    pub fn reviews_input(&self) -> bool {
+        !self.inner.current_hooks().on_input.is_empty()
     }
 
     /// Starts a run without a new prompt. The run works on queued messages, or on a transcript whose last message has

@@ -97,6 +97,9 @@ impl CallResult {
         let mut refusal = None;
         let mut edited_by: Vec<String> = Vec::new();
         for hook in run.agent.current_hooks().after_tool_execute {
+            if run.caller.as_ref().is_some_and(|caller| hook.belongs_to(caller)) {
+                continue;
+            }
             let before = output.clone();
             output = match run.await_decision(hook.after_tool_execute(&run.cancel, finished, output)).await {
                 Ok(ResultDecision::Show(output)) => output,
@@ -107,8 +110,8 @@ impl CallResult {
                 }
                 Err(NoDecision::Panicked) => ToolOutput::error("result withheld: a hook panicked"),
             };
-            // The details would show the content that the hook removed.
-            if before.details.is_some() && before.content != output.content {
+            // The old details would show the content that the hook removed.
+            if before.details == output.details && before.content != output.content {
                 output.details = None;
             }
             if before != output && !run.cancel.is_cancelled() {

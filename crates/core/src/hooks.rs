@@ -1,8 +1,8 @@
 //! The hook traits: each hook is a trait with one method, and each decision is an enum.
 //!
-//! In the order of a turn: [`BeforeAgentStart`], [`BeforeTurn`], [`BeforeCompact`], [`BeforeModelRequest`],
+//! In the order of a turn: [`OnInput`], [`BeforeAgentStart`], [`BeforeTurn`], [`BeforeCompact`], [`BeforeModelRequest`],
 //! [`AfterModelResponse`], [`BeforeAssistantMessage`], and for each tool call [`BeforeToolExecute`], [`ApproveTool`],
-//! [`AfterToolExecute`]. [`Observer`]s receive all events. The [`scope`](RefusalScope) of a [`Refusal`] determines how
+//! [`AfterToolExecute`]; at the end [`BeforeSettle`]. [`Observer`]s receive all events. The [`scope`](RefusalScope) of a [`Refusal`] determines how
 //! much work ends with the refused action.
 //!
 //! The first argument of every hook is the cancellation token of the run. A cancelled hook should return soon; the
@@ -67,7 +67,9 @@
 //! ```
 
 mod gate_clock;
+mod input;
 mod model_call;
+mod settle;
 mod tool_call;
 mod wait_point;
 
@@ -83,10 +85,12 @@ use crate::session::EntryId;
 use crate::tool::Tool;
 
 pub use gate_clock::{GateClock, GateClockPause};
+pub use input::{OnInput, UserInput, UserInputDecision};
 pub use model_call::{
     AfterModelResponse, BeforeModelRequest, OutgoingRequest, ReceivedResponse, RequestDecision, RequestEdit,
     ResponseDecision,
 };
+pub use settle::{BeforeSettle, MAX_CONTINUATIONS, SettleDecision, SettlingRun};
 pub use tool_call::{
     AfterBlock, AfterToolExecute, ApproveTool, ApproverDecision, BeforeToolExecute, FinishedCall, HookRole,
     PendingCall, ResultDecision, ToolDecision,
@@ -102,6 +106,8 @@ pub trait Observer: Send + Sync {
 /// All hooks of an agent, each list in the order in which its hooks are asked.
 #[derive(Clone, Default)]
 pub struct HookSet {
+    /// Asked about each input of the user.
+    pub on_input: Vec<Arc<dyn OnInput>>,
     /// Asked once per prompt.
     pub before_agent_start: Vec<Arc<dyn BeforeAgentStart>>,
     /// Asked once per step.
@@ -118,6 +124,8 @@ pub struct HookSet {
     pub after_tool_execute: Vec<Arc<dyn AfterToolExecute>>,
     /// Asked for every message with text.
     pub before_assistant_message: Vec<Arc<dyn BeforeAssistantMessage>>,
+    /// Asked before a run ends.
+    pub before_settle: Vec<Arc<dyn BeforeSettle>>,
     /// Asked before a compaction.
     pub before_compact: Vec<Arc<dyn BeforeCompact>>,
     /// Waited for at points of a run.
@@ -129,6 +137,7 @@ pub struct HookSet {
 impl HookSet {
     /// Appends the hooks of `other`.
     pub fn extend(&mut self, other: Self) {
+        self.on_input.extend(other.on_input);
         self.before_agent_start.extend(other.before_agent_start);
         self.before_turn.extend(other.before_turn);
         self.before_model_request.extend(other.before_model_request);
@@ -137,6 +146,7 @@ impl HookSet {
         self.approve_tool.extend(other.approve_tool);
         self.after_tool_execute.extend(other.after_tool_execute);
         self.before_assistant_message.extend(other.before_assistant_message);
+        self.before_settle.extend(other.before_settle);
         self.before_compact.extend(other.before_compact);
         self.wait_points.extend(other.wait_points);
         self.observers.extend(other.observers);
@@ -146,6 +156,7 @@ impl HookSet {
 impl std::fmt::Debug for HookSet {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Hooks")
+            .field("on_input", &self.on_input.len())
             .field("before_agent_start", &self.before_agent_start.len())
             .field("before_turn", &self.before_turn.len())
             .field("before_model_request", &self.before_model_request.len())
@@ -154,6 +165,7 @@ impl std::fmt::Debug for HookSet {
             .field("approve_tool", &self.approve_tool.len())
             .field("after_tool_execute", &self.after_tool_execute.len())
             .field("before_assistant_message", &self.before_assistant_message.len())
+            .field("before_settle", &self.before_settle.len())
             .field("before_compact", &self.before_compact.len())
             .field("wait_points", &self.wait_points.len())
             .field("observers", &self.observers.len())

@@ -9,6 +9,7 @@ use haft_protocol::content::ContentBlock;
 use haft_protocol::event::AgentEvent;
 
 use crate::emitter::{EventEmitter, RunToken};
+use crate::hooks::UserInput;
 
 /// The capacity of one queue.
 const ROOM: usize = 64;
@@ -23,6 +24,13 @@ pub struct Prompt {
 impl<T: Into<String>> From<T> for Prompt {
     fn from(text: T) -> Self {
         Self { content: vec![ContentBlock::text(text)] }
+    }
+}
+
+impl From<UserInput> for Prompt {
+    fn from(UserInput { text, images, .. }: UserInput) -> Self {
+        let text = (!text.is_empty()).then(|| ContentBlock::text(text));
+        Self { content: text.into_iter().chain(images.into_iter().map(ContentBlock::Image)).collect() }
     }
 }
 
@@ -212,6 +220,13 @@ impl MessageQueues {
             state.run = None;
         }
         taken
+    }
+
+    /// True if a run that would stop goes on, because a message or an interruption waits.
+    pub(crate) fn continues_run(&self) -> bool {
+        let state = self.lock();
+        let messages = !state.waiting.steering.is_empty() || !state.waiting.follow_up.is_empty();
+        messages || state.interrupt.is_some()
     }
 
     pub(crate) fn close_if_empty(&self) -> bool {

@@ -3,6 +3,7 @@
 mod ask;
 mod compact;
 mod request;
+mod settle;
 mod show;
 mod state;
 mod tools;
@@ -29,6 +30,7 @@ use crate::transcript::PendingSave;
 use ask::IncompleteResponse;
 use compact::ContextCompactor;
 pub(crate) use compact::run_manual_compaction as compact;
+use settle::RunSettlement;
 use show::ResponseDisplay;
 use state::{StepContinuation, TurnInput, TurnPhase};
 use tools::ToolCalls;
@@ -51,6 +53,8 @@ pub(crate) struct TurnDriver {
     not_compacted: Option<CompactError>,
     /// True if the agent is free for the next run, so that this run must not change it.
     over: bool,
+    /// The number of times that hooks made this run go on.
+    continued: u32,
 }
 
 /// Works on a prompt, or on queued messages. Every path ends with `done`.
@@ -134,6 +138,7 @@ impl TurnDriver {
             origin: agent.transcript.session.leaf(),
             not_compacted: None,
             over: false,
+            continued: 0,
             run: RunContext { agent, emitter, cancel, caller: None },
         }
     }
@@ -223,7 +228,8 @@ impl TurnDriver {
                     ToolCalls { run: &self.run, setup: &self.setup }.execute(calls, *cut).await
                 }
                 TurnPhase::Ended { stop, error, then, .. } => self.end(*stop, error.clone(), then).await,
-                TurnPhase::Between { stopping, .. } => self.take_queued(*stopping),
+                TurnPhase::Between { stopping: true, .. } => self.settle_run().await,
+                TurnPhase::Between { stopping: false, .. } => self.take_queued(false),
                 TurnPhase::Done(outcome) => return outcome.clone(),
             };
             self.emit_repairs();
@@ -286,6 +292,16 @@ impl TurnDriver {
 
     fn settle_calls(&self) -> Result<(), SessionError> {
         self.run.agent.transcript.complete_calls(|| self.run.agent.current_time())
+    }
+
+    /// Takes the message of a hook or of the user that continues a run which would stop. Without one, the run ends.
+    async fn settle_run(&mut self) -> TurnInput {
+        let settlement = RunSettlement { run: &self.run, continued: self.continued };
+        let Some(text) = settlement.find_continuation().await else { return self.take_queued(true) };
+        self.continued += 1;
+        self.mark_origin();
+        let added = self.add_user_message(&Prompt::from(text));
+        added.map_or_else(TurnInput::from, |()| TurnInput::Taken { any: true })
     }
 
     /// Takes queued user messages. If the user asked to stop, they stay in the queue.

@@ -370,6 +370,11 @@ const fn intercept_label(kind: InterceptKind) -> &'static str {
         InterceptKind::TurnEnd => "turn_end wait",
         InterceptKind::MessageStart => "message_start wait",
         InterceptKind::ToolEnd => "tool_end wait",
+        InterceptKind::ToolResult => "tool_result intercept",
+        InterceptKind::Input => "input intercept",
+        InterceptKind::BeforeSettle => "before_settle intercept",
+        InterceptKind::Context => "context intercept",
+        InterceptKind::MessageEnd => "message_end intercept",
     }
 }
 

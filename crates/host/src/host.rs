@@ -28,8 +28,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::events::EventBroadcaster;
 use crate::agent::hook_context::{GateHost, HookContext};
-use crate::agent::hooks::{DenyAllHook, ToolCallHook};
-use crate::agent::managed_extension::ManagedExtension;
+use crate::agent::hooks::{DenyAllHook, ToolCallHook, ToolResultHook};
+use crate::agent::managed_extension::{ExtensionView, ManagedExtension};
 use crate::agent::process_hook::{self, HookEventBroadcaster, ProcessHookAdapter};
 use crate::agent::tool::ExtensionTool;
 use crate::agent::wait_points::SessionStartBarrier;
@@ -294,22 +294,7 @@ impl HookSource for Host {
                 if off {
                     return;
                 }
-                if now.takes_part(InterceptKind::BeforeAgentStart) {
-                    hooks.before_agent_start.push(Arc::clone(entry) as _);
-                }
-                if now.takes_part(InterceptKind::BeforeCompact) {
-                    hooks.before_compact.push(Arc::clone(entry) as _);
-                }
-                if now.takes_part(InterceptKind::TurnStart) {
-                    hooks.before_turn.push(Arc::clone(entry) as _);
-                }
-                if now.takes_part(InterceptKind::ToolCall) {
-                    let hook = ToolCallHook::new(Arc::clone(entry), Arc::clone(&context));
-                    hooks.before_tool_execute.push(Arc::new(hook));
-                }
-                if now.takes_part(InterceptKind::AssistantMessage) {
-                    hooks.before_assistant_message.push(Arc::clone(entry) as _);
-                }
+                add_hooks_of(&mut hooks, entry, &now, &context);
             });
         }
         drop(set);
@@ -325,6 +310,47 @@ impl HookSource for Host {
             }));
         }
         hooks
+    }
+}
+
+/// Adds the hooks in which an extension takes part.
+fn add_hooks_of(
+    hooks: &mut HookSet,
+    entry: &Arc<ManagedExtension>,
+    now: &ExtensionView<'_>,
+    context: &Arc<HookContext>,
+) {
+    if now.takes_part(InterceptKind::Input) {
+        hooks.on_input.push(Arc::clone(entry) as _);
+    }
+    if now.takes_part(InterceptKind::BeforeAgentStart) {
+        hooks.before_agent_start.push(Arc::clone(entry) as _);
+    }
+    if now.takes_part(InterceptKind::Context) {
+        hooks.before_model_request.push(Arc::clone(entry) as _);
+    }
+    if now.takes_part(InterceptKind::MessageEnd) {
+        hooks.after_model_response.push(Arc::clone(entry) as _);
+    }
+    if now.takes_part(InterceptKind::BeforeSettle) {
+        hooks.before_settle.push(Arc::clone(entry) as _);
+    }
+    if now.takes_part(InterceptKind::BeforeCompact) {
+        hooks.before_compact.push(Arc::clone(entry) as _);
+    }
+    if now.takes_part(InterceptKind::TurnStart) {
+        hooks.before_turn.push(Arc::clone(entry) as _);
+    }
+    if now.takes_part(InterceptKind::ToolCall) {
+        let hook = ToolCallHook::new(Arc::clone(entry), Arc::clone(context));
+        hooks.before_tool_execute.push(Arc::new(hook));
+    }
+    if now.takes_part(InterceptKind::ToolResult) {
+        let hook = ToolResultHook::new(Arc::clone(entry), Arc::clone(context));
+        hooks.after_tool_execute.push(Arc::new(hook));
+    }
+    if now.takes_part(InterceptKind::AssistantMessage) {
+        hooks.before_assistant_message.push(Arc::clone(entry) as _);
     }
 }
 

@@ -152,7 +152,7 @@ impl<T> ExtensionSession<T> {
 
     pub(crate) fn line_limit(&self) -> usize {
         let Limits { max_line, max_result_line, .. } = *self.facts.limits;
-        let long = self.facts.dialect.has_long_lines() || self.pending.expects_result();
+        let long = self.facts.dialect.has_long_lines() || self.pending.expects_long_answer();
         if long { max_result_line } else { max_line }
     }
 
@@ -473,7 +473,7 @@ impl<T> ExtensionSession<T> {
             return;
         }
         let code = match kind {
-            QuestionKind::Intercept => FaultCode::HookTimeout,
+            QuestionKind::Intercept | QuestionKind::ContentIntercept => FaultCode::HookTimeout,
             QuestionKind::Command | QuestionKind::Completions | QuestionKind::Tool => FaultCode::CallTimeout,
         };
         self.out.push_fault(code, format!("{what} was not answered within {seconds} s"));

@@ -142,7 +142,12 @@ impl Timeouts {
             | InterceptKind::AgentEnd
             | InterceptKind::TurnEnd
             | InterceptKind::MessageStart
-            | InterceptKind::ToolEnd => self.intercept,
+            | InterceptKind::ToolEnd
+            | InterceptKind::ToolResult
+            | InterceptKind::Input
+            | InterceptKind::BeforeSettle
+            | InterceptKind::Context
+            | InterceptKind::MessageEnd => self.intercept,
         }
     }
 

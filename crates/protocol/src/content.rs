@@ -55,6 +55,20 @@ pub fn joined_text(content: &[ContentBlock]) -> String {
     content.iter().filter_map(ContentBlock::as_text).collect::<Vec<_>>().join("\n")
 }
 
+/// The origin of an input of the user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum InputSource {
+    /// A person typed it in the terminal interface.
+    Interactive,
+    /// A client of `haft rpc` sent it.
+    Rpc,
+    /// The prompt of `haft -p`.
+    Print,
+    /// An extension wrote it, for example as the answer to a command.
+    Extension,
+}
+
 /// A tool call, as the model wrote it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ToolCall {

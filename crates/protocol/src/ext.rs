@@ -43,12 +43,14 @@ pub use handshake::{
 };
 pub use host_call::{HostCall, HostCallCancel, HostCallKind, HostCallTarget, HostResult};
 pub use intercept::{
-    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CompactEntry, EventIntercept,
-    EventInterceptResponse, Intercept, InterceptAgentEnd, InterceptAgentStart, InterceptAssistantMessage,
-    InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptHook, InterceptKind, InterceptMessageStart,
-    InterceptSessionShutdown, InterceptSessionStart, InterceptToolCall, InterceptToolEnd, InterceptTurnEnd,
-    InterceptTurnStart, MessageRole, SessionShutdownReason, SessionStartReason, ToolCallDecision,
-    TurnStartDecision,
+    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeSettleDecision,
+    CompactEntry, ContextDecision, EventIntercept, EventInterceptResponse, InputDecision, Intercept,
+    InterceptAgentEnd, InterceptAgentStart, InterceptAssistantMessage, InterceptBeforeAgentStart,
+    InterceptBeforeCompact, InterceptBeforeSettle, InterceptContext, InterceptHook, InterceptInput,
+    InterceptKind, InterceptMessageEnd, InterceptMessageStart, InterceptSessionShutdown,
+    InterceptSessionStart, InterceptToolCall, InterceptToolEnd, InterceptToolResult, InterceptTurnEnd,
+    InterceptTurnStart, MessageEndDecision, MessageRole, SessionShutdownReason, SessionStartReason,
+    ToolCallDecision, ToolResultChange, ToolResultDecision, TurnStartDecision,
 };
 pub use limits::Limits;
 pub use notes::{ClearNotes, Notify};

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
+use serde::de::Error as _;
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -150,8 +151,23 @@ fn only_object<E: serde::de::Error>(json: RawJson) -> Result<RawJson, E> {
     if json.is_object() { Ok(json) } else { Err(E::custom("expected a JSON object")) }
 }
 
+/// Reads an array; absent and `null` mean none.
+pub(crate) fn optional_array<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<RawJson>, D::Error> {
+    let json = Option::<RawJson>::deserialize(deserializer)?;
+    match json {
+        Some(json) if !json.as_str().starts_with('[') => Err(D::Error::custom("expected a JSON array")),
+        json => Ok(json),
+    }
+}
+
 pub(crate) fn object_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     schemars::json_schema!({ "type": "object" })
+}
+
+pub(crate) fn array_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({ "type": "array" })
 }
 
 impl schemars::JsonSchema for RawJson {

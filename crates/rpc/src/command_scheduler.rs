@@ -43,6 +43,8 @@ pub(crate) enum SchedulerEffect {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum SessionJob {
     Prompt(PromptCommand),
+    /// A prompt of an extension.
+    ExtensionPrompt(PromptCommand),
     /// A message for the model, unchanged even if it looks like a command.
     Message(PromptCommand),
     Compact(CompactCommand),
@@ -117,7 +119,13 @@ impl CommandScheduler {
             Command::Prompt(prompt) if is_empty_prompt(&prompt) => {
                 vec![asked.into_failure(empty_message_failure())]
             }
-            Command::Prompt(prompt) => self.accept_job(asked, SessionJob::Prompt(prompt)),
+            Command::Prompt(prompt) => {
+                let job = match asked.to {
+                    CommandSource::Client(_) => SessionJob::Prompt(prompt),
+                    CommandSource::Extension(_) => SessionJob::ExtensionPrompt(prompt),
+                };
+                self.accept_job(asked, job)
+            }
             Command::Compact(compact) => self.accept_job(asked, SessionJob::Compact(compact)),
             Command::Abort(abort) => self.abort(asked, abort),
             Command::Clear(_) | Command::MoveTo(_) if self.is_busy() => {
@@ -239,6 +247,12 @@ impl CommandScheduler {
             .map(|asked| asked.into_reply(Ok(ReplyPayload::from_value(NoData {}))))
             .into_iter()
             .collect()
+    }
+
+    /// True for an open command of an extension.
+    pub(crate) fn is_of_extension(&self, ticket: CommandTicket) -> bool {
+        let asked = self.open.get(&ticket);
+        asked.is_some_and(|asked| matches!(asked.to, CommandSource::Extension(_)))
     }
 
     pub(crate) fn is_working(&self) -> bool {

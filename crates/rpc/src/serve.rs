@@ -7,6 +7,7 @@
 mod active_session;
 mod command_execution;
 mod extension;
+mod input;
 mod jobs;
 mod messages;
 mod outcome;

@@ -4,14 +4,17 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use haft_core::Agent;
+use haft_core::hooks::UserInput;
 use haft_core::model;
 use haft_core::session::Session;
 use haft_core::session::store::{SessionFile, SessionSummary};
 use haft_core::tool::{Tool, ToolSet};
 use haft_host::Host;
+use haft_protocol::content::{Image, InputSource};
 use haft_protocol::ext::{SessionShutdownReason, SessionStartReason};
 use haft_protocol::ids::{ExtensionName, PanelId};
 use haft_protocol::rpc::{CommandFailure, CommandInfo, ErrorCode, ModelInfo, SessionInfo};
+use tokio::sync::Mutex;
 
 use crate::screen::{ScreenFactory, SessionScreen};
 use crate::shorten_name;
@@ -175,6 +178,9 @@ pub struct OpenedSession {
     pub(crate) extensions: Option<SessionExtensions>,
     /// The reason for its start, for extensions.
     pub(crate) reason: SessionStartReason,
+    pub(crate) input_source: InputSource,
+    /// Held while an input is on its way to the agent, so that inputs keep their order.
+    pub(crate) input_order: Arc<Mutex<()>>,
 }
 
 pub(crate) struct SessionExtensions {
@@ -187,7 +193,9 @@ impl OpenedSession {
     /// Creates an open session from an agent and its screen. The agent's builder must have been
     /// passed to [`SessionScreen::attach_to`].
     pub fn new(agent: Agent, screen: Arc<SessionScreen>) -> Self {
-        Self { agent, screen, extensions: None, reason: SessionStartReason::Startup }
+        let (input_source, input_order) = (InputSource::Rpc, Arc::default());
+        let reason = SessionStartReason::Startup;
+        Self { agent, screen, extensions: None, reason, input_source, input_order }
     }
 
     /// Adds the extensions of this host, whose front end and event sink are the screen. The agent
@@ -195,6 +203,18 @@ impl OpenedSession {
     #[must_use]
     pub fn with_extensions(self, host: Host, own: Vec<Arc<dyn Tool>>) -> Self {
         Self { extensions: Some(SessionExtensions { host, own }), ..self }
+    }
+
+    /// Sets the origin of the client's inputs, which hooks receive. The default is
+    /// [`InputSource::Rpc`].
+    #[must_use]
+    pub fn with_input_source(self, input_source: InputSource) -> Self {
+        Self { input_source, ..self }
+    }
+
+    /// Creates an input of the client.
+    pub(crate) fn create_input(&self, text: String, images: Vec<Image>) -> UserInput {
+        UserInput { text, images, source: self.input_source }
     }
 
     /// Returns the host of the session's extensions, if it has any.

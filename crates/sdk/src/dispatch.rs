@@ -6,10 +6,8 @@ use haft_protocol::codec::{self, DecodedFrame};
 use haft_protocol::error::DecodeError;
 use haft_protocol::ext::{
     CallTool, CommandCompletions, CommandInvoked, EventIntercept, EventInterceptResponse, HelloAck,
-    HostFrame, Intercept, InterceptAgentEnd, InterceptAgentStart, InterceptAssistantMessage,
-    InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptMessageStart, InterceptSessionShutdown,
-    InterceptSessionStart, InterceptToolCall, InterceptToolEnd, InterceptTurnEnd, InterceptTurnStart,
-    InvokeCommand, PROTOCOL_VERSION, Pong, QueryCompletions, ToolCallFrame,
+    HostFrame, Intercept, InterceptToolCall, InvokeCommand, PROTOCOL_VERSION, Pong, QueryCompletions,
+    ToolCallFrame,
 };
 use haft_protocol::ids::RequestId;
 use haft_protocol::limits::MAX_RESULT_LINE;
@@ -192,6 +190,7 @@ impl FrameDispatcher {
         EventIntercept { id, intercept }: EventIntercept,
     ) -> Result<(), ServeError> {
         let extension = Arc::clone(&self.extension);
+        let waits = &extension.waits;
         match intercept {
             Intercept::ToolCall(input) => match extension.tool_call_handler(&input.tool_name) {
                 Some(ToolCallHandlerKind::Gate(handler)) => {
@@ -202,50 +201,37 @@ impl FrameDispatcher {
                 }
                 None => self.run_intercept::<InterceptToolCall, InterceptToolCall>(None, input, id),
             },
-            Intercept::TurnStart(input) => {
-                self.run_intercept::<InterceptTurnStart, _>(extension.turn_start.as_ref(), input, id)
+            Intercept::TurnStart(input) => self.answer_hook(extension.turn_start.as_ref(), input, id),
+            Intercept::AssistantMessage(input) => {
+                self.answer_hook(extension.assistant_message.as_ref(), input, id)
             }
-            Intercept::AssistantMessage(input) => self.run_intercept::<InterceptAssistantMessage, _>(
-                extension.assistant_message.as_ref(),
-                input,
-                id,
-            ),
-            Intercept::BeforeAgentStart(input) => self.run_intercept::<InterceptBeforeAgentStart, _>(
-                extension.before_agent_start.as_ref(),
-                input,
-                id,
-            ),
-            Intercept::BeforeCompact(input) => {
-                self.run_intercept::<InterceptBeforeCompact, _>(extension.before_compact.as_ref(), input, id)
+            Intercept::BeforeAgentStart(input) => {
+                self.answer_hook(extension.before_agent_start.as_ref(), input, id)
             }
-            Intercept::SessionStart(input) => self.run_intercept::<InterceptSessionStart, _>(
-                extension.waits.session_start.as_ref(),
-                input,
-                id,
-            ),
-            Intercept::SessionShutdown(input) => self.run_intercept::<InterceptSessionShutdown, _>(
-                extension.waits.session_shutdown.as_ref(),
-                input,
-                id,
-            ),
-            Intercept::AgentStart(input) => {
-                self.run_intercept::<InterceptAgentStart, _>(extension.waits.agent_start.as_ref(), input, id)
-            }
-            Intercept::AgentEnd(input) => {
-                self.run_intercept::<InterceptAgentEnd, _>(extension.waits.agent_end.as_ref(), input, id)
-            }
-            Intercept::TurnEnd(input) => {
-                self.run_intercept::<InterceptTurnEnd, _>(extension.waits.turn_end.as_ref(), input, id)
-            }
-            Intercept::MessageStart(input) => self.run_intercept::<InterceptMessageStart, _>(
-                extension.waits.message_start.as_ref(),
-                input,
-                id,
-            ),
-            Intercept::ToolEnd(input) => {
-                self.run_intercept::<InterceptToolEnd, _>(extension.waits.tool_end.as_ref(), input, id)
-            }
+            Intercept::BeforeCompact(input) => self.answer_hook(extension.before_compact.as_ref(), input, id),
+            Intercept::ToolResult(input) => self.answer_hook(extension.tool_result.as_ref(), input, id),
+            Intercept::Input(input) => self.answer_hook(extension.input.as_ref(), input, id),
+            Intercept::BeforeSettle(input) => self.answer_hook(extension.before_settle.as_ref(), input, id),
+            Intercept::Context(input) => self.answer_hook(extension.context.as_ref(), input, id),
+            Intercept::MessageEnd(input) => self.answer_hook(extension.message_end.as_ref(), input, id),
+            Intercept::SessionStart(input) => self.answer_hook(waits.session_start.as_ref(), input, id),
+            Intercept::SessionShutdown(input) => self.answer_hook(waits.session_shutdown.as_ref(), input, id),
+            Intercept::AgentStart(input) => self.answer_hook(waits.agent_start.as_ref(), input, id),
+            Intercept::AgentEnd(input) => self.answer_hook(waits.agent_end.as_ref(), input, id),
+            Intercept::TurnEnd(input) => self.answer_hook(waits.turn_end.as_ref(), input, id),
+            Intercept::MessageStart(input) => self.answer_hook(waits.message_start.as_ref(), input, id),
+            Intercept::ToolEnd(input) => self.answer_hook(waits.tool_end.as_ref(), input, id),
         }
+    }
+
+    /// Runs the handler of a hook whose question it gets as it is.
+    fn answer_hook<Q: HostQuestion + Send + 'static>(
+        &mut self,
+        handler: Option<&BoxedHandler<Q, Q::Answer>>,
+        input: Q,
+        id: RequestId,
+    ) -> Result<(), ServeError> {
+        self.run_intercept::<Q, Q>(handler, input, id)
     }
 
     /// Runs the handler of a hook, separately from all other kinds of handlers.

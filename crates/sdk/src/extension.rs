@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 
 use haft_protocol::RawJson;
 use haft_protocol::ext::{
-    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CommandAction, ExtensionFrame,
-    Hello, InterceptAgentEnd, InterceptAgentStart, InterceptAssistantMessage, InterceptBeforeAgentStart,
-    InterceptBeforeCompact, InterceptKind, InterceptMessageStart, InterceptSessionShutdown,
-    InterceptSessionStart, InterceptToolCall, InterceptToolEnd, InterceptTurnEnd, InterceptTurnStart,
-    LifecycleEvent, Ready, RegisterCommand, RegisterRejected, RegisterTool, SessionEvent, Subscribe,
-    Subscription, ToolCallDecision, TurnStartDecision, capability,
+    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeSettleDecision,
+    CommandAction, ContextDecision, ExtensionFrame, Hello, InputDecision, InterceptAgentEnd,
+    InterceptAgentStart, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact,
+    InterceptBeforeSettle, InterceptContext, InterceptInput, InterceptKind, InterceptMessageEnd,
+    InterceptMessageStart, InterceptSessionShutdown, InterceptSessionStart, InterceptToolCall,
+    InterceptToolEnd, InterceptToolResult, InterceptTurnEnd, InterceptTurnStart, LifecycleEvent,
+    MessageEndDecision, Ready, RegisterCommand, RegisterRejected, RegisterTool, SessionEvent, Subscribe,
+    Subscription, ToolCallDecision, ToolResultDecision, TurnStartDecision, capability,
 };
 use haft_protocol::ids::PanelId;
 use haft_protocol::limits::MAX_TOOLS;
@@ -57,6 +59,11 @@ pub struct Extension {
     pub(crate) before_agent_start: Option<BoxedHandler<InterceptBeforeAgentStart, BeforeAgentStartDecision>>,
     pub(crate) before_compact: Option<BoxedHandler<InterceptBeforeCompact, BeforeCompactDecision>>,
     pub(crate) waits: WaitHandlers,
+    pub(crate) tool_result: Option<BoxedHandler<InterceptToolResult, ToolResultDecision>>,
+    pub(crate) input: Option<BoxedHandler<InterceptInput, InputDecision>>,
+    pub(crate) before_settle: Option<BoxedHandler<InterceptBeforeSettle, BeforeSettleDecision>>,
+    pub(crate) context: Option<BoxedHandler<InterceptContext, ContextDecision>>,
+    pub(crate) message_end: Option<BoxedHandler<InterceptMessageEnd, MessageEndDecision>>,
     /// Duplicate or invalid registrations, reported when the extension starts.
     faults: Vec<String>,
 }
@@ -87,6 +94,11 @@ impl Extension {
             before_agent_start: None,
             before_compact: None,
             waits: WaitHandlers::default(),
+            tool_result: None,
+            input: None,
+            before_settle: None,
+            context: None,
+            message_end: None,
             faults: Vec::new(),
         }
     }
@@ -344,6 +356,95 @@ impl Extension {
         self.note_duplicate(earlier.is_none(), InterceptKind::ToolEnd)
     }
 
+    /// Changes the results of tool calls before the model sees them: content, details, failed or
+    /// not. Must answer within 5 s; a late or failed handler changes nothing. Hosts without this
+    /// hook never call it.
+    ///
+    /// ```
+    /// use haft_sdk::protocol::ext::ResultBlock;
+    /// use haft_sdk::{Extension, ToolResultDecision};
+    ///
+    /// let extension = Extension::new("hush", "1.0.0").intercept_tool_result(|result, _host| async move {
+    ///     let is_secret = |block: &ResultBlock| matches!(block, ResultBlock::Text { text } if text.contains("SECRET"));
+    ///     match result.content.iter().any(is_secret) {
+    ///         true => ToolResultDecision::replace("(hidden)"),
+    ///         false => ToolResultDecision::Unchanged,
+    ///     }
+    /// });
+    /// # drop(extension);
+    /// ```
+    pub fn intercept_tool_result(
+        mut self,
+        handler: impl HandlerFn<InterceptToolResult, ToolResultDecision>,
+    ) -> Self {
+        let earlier = self.tool_result.replace(BoxedHandler::new(handler));
+        self.note_duplicate(earlier.is_none(), InterceptKind::ToolResult)
+    }
+
+    /// Changes what the user writes before it becomes a prompt, or handles it, so that no prompt is
+    /// sent. Must answer within 5 s; a late or failed handler changes nothing. Hosts without this
+    /// hook never call it.
+    ///
+    /// ```
+    /// use haft_sdk::{Extension, InputDecision};
+    ///
+    /// let extension = Extension::new("quick", "1.0.0").intercept_input(|input, _host| async move {
+    ///     match input.text.strip_prefix("?quick ") {
+    ///         Some(rest) => InputDecision::replace(format!("Answer briefly: {rest}")),
+    ///         None => InputDecision::Unchanged,
+    ///     }
+    /// });
+    /// # drop(extension);
+    /// ```
+    pub fn intercept_input(mut self, handler: impl HandlerFn<InterceptInput, InputDecision>) -> Self {
+        let earlier = self.input.replace(BoxedHandler::new(handler));
+        self.note_duplicate(earlier.is_none(), InterceptKind::Input)
+    }
+
+    /// Has the agent go on when it would stop: [`BeforeSettleDecision::go_on`]. Must answer within
+    /// 5 s; after a late or failed handler the run ends. A run goes on at most 10 times. Hosts
+    /// without this hook never call it.
+    pub fn before_settle(
+        mut self,
+        handler: impl HandlerFn<InterceptBeforeSettle, BeforeSettleDecision>,
+    ) -> Self {
+        let earlier = self.before_settle.replace(BoxedHandler::new(handler));
+        self.note_duplicate(earlier.is_none(), InterceptKind::BeforeSettle)
+    }
+
+    /// Replaces the messages of one request to the model; the session does not change. Must answer
+    /// within 5 s; a late or failed handler changes nothing. Hosts without this hook never call it.
+    ///
+    /// ```
+    /// use haft_sdk::protocol::message::Message;
+    /// use haft_sdk::{ContextDecision, Extension};
+    ///
+    /// // Leaves out thinking and answers of earlier prompts.
+    /// let extension = Extension::new("brief", "1.0.0").intercept_context(|context, _host| async move {
+    ///     let is_prompt = |message: &Message| matches!(message, Message::User { .. });
+    ///     match context.messages.iter().rposition(is_prompt) {
+    ///         Some(last) => ContextDecision::replace(context.messages[last..].to_vec()),
+    ///         None => ContextDecision::Unchanged,
+    ///     }
+    /// });
+    /// # drop(extension);
+    /// ```
+    pub fn intercept_context(mut self, handler: impl HandlerFn<InterceptContext, ContextDecision>) -> Self {
+        let earlier = self.context.replace(BoxedHandler::new(handler));
+        self.note_duplicate(earlier.is_none(), InterceptKind::Context)
+    }
+
+    /// Changes an answer of the model before it is stored and its tools are called. While such a
+    /// handler exists, the user sees no part of an answer before its end. Must answer within 5 s; a
+    /// late or failed handler changes nothing. Hosts without this hook never call it.
+    pub fn intercept_message_end(
+        mut self,
+        handler: impl HandlerFn<InterceptMessageEnd, MessageEndDecision>,
+    ) -> Self {
+        let earlier = self.message_end.replace(BoxedHandler::new(handler));
+        self.note_duplicate(earlier.is_none(), InterceptKind::MessageEnd)
+    }
+
     fn note_duplicate(mut self, first: bool, kind: InterceptKind) -> Self {
         if !first {
             self.faults.push(format!("intercept {} has two handlers", kind.name()));
@@ -358,6 +459,11 @@ impl Extension {
             (self.assistant_message.is_some(), InterceptKind::AssistantMessage),
             (self.before_agent_start.is_some(), InterceptKind::BeforeAgentStart),
             (self.before_compact.is_some(), InterceptKind::BeforeCompact),
+            (self.tool_result.is_some(), InterceptKind::ToolResult),
+            (self.input.is_some(), InterceptKind::Input),
+            (self.before_settle.is_some(), InterceptKind::BeforeSettle),
+            (self.context.is_some(), InterceptKind::Context),
+            (self.message_end.is_some(), InterceptKind::MessageEnd),
         ];
         kinds.into_iter().filter_map(|(present, kind)| present.then_some(kind))
     }
@@ -520,6 +626,11 @@ impl Extension {
             (!self.panels.is_empty(), capability::PANEL_RESIZE),
             (self.before_agent_start.is_some(), capability::BEFORE_AGENT_START),
             (self.before_compact.is_some(), capability::BEFORE_COMPACT),
+            (self.tool_result.is_some(), capability::TOOL_RESULT),
+            (self.input.is_some(), capability::INPUT),
+            (self.before_settle.is_some(), capability::BEFORE_SETTLE),
+            (self.context.is_some(), capability::CONTEXT),
+            (self.message_end.is_some(), capability::MESSAGE_END),
             (true, capability::PING),
             (!self.events.is_empty(), capability::EVENT_GAP),
             (

@@ -160,8 +160,9 @@ impl FrameOutbox {
 
     fn encode(&self, frame: &ExtensionFrame) -> Result<String, UnsendableFrame> {
         let line = codec::encode(frame)?;
-        let is_result = matches!(frame, ExtensionFrame::ToolResult(_));
-        let limit = match (self.0.limits.get(), is_result) {
+        let is_long = matches!(frame, ExtensionFrame::ToolResult(_))
+            || matches!(frame, ExtensionFrame::EventInterceptResponse(response) if response.is_long_answer());
+        let limit = match (self.0.limits.get(), is_long) {
             (Some(limits), true) => limits.max_result_line,
             (Some(limits), false) => limits.max_line,
             (None, true) => MAX_RESULT_LINE,

@@ -24,16 +24,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::{env, fs, process};
 
 use haft_protocol::codec;
+use haft_protocol::content::InputSource;
 use haft_protocol::event::{AgentEvent, NoteLevel};
 use haft_protocol::ext::{
-    AskCall, AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CallTool,
-    CancelRequest, CommandAction, EventGap, HelloAck, HostFrame, HostQuery, InterceptAssistantMessage,
-    InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptHook, InterceptToolCall, InterceptTurnStart,
-    InvokeCommand, LifecycleEvent, PROTOCOL_VERSION, Panel, PanelClose, PanelKey, PanelResize,
-    QueryCompletions, QueryResponse, RegisterCommand, RegisterRejected, RegisterTool, SessionEvent, ShowCall,
-    Shutdown, ToolCallDecision, TurnStartDecision, UiAnswer,
+    AskCall, AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeSettleDecision,
+    CallTool, CancelRequest, CommandAction, ContextDecision, EventGap, HelloAck, HostFrame, HostQuery,
+    InputDecision, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact,
+    InterceptBeforeSettle, InterceptContext, InterceptHook, InterceptInput, InterceptMessageEnd,
+    InterceptToolCall, InterceptToolResult, InterceptTurnStart, InvokeCommand, LifecycleEvent,
+    MessageEndDecision, PROTOCOL_VERSION, Panel, PanelClose, PanelKey, PanelResize, QueryCompletions,
+    QueryResponse, RegisterCommand, RegisterRejected, RegisterTool, SessionEvent, ShowCall, Shutdown,
+    ToolCallDecision, ToolResultDecision, TurnStartDecision, UiAnswer,
 };
 use haft_protocol::ids::{ExtensionName, PanelId, RequestId, ToolCallId};
+use haft_protocol::message::{AssistantBlock, Message, StopCause};
 use haft_protocol::rpc::{Command, CommandFailure};
 use serde_json::Value;
 use tokio::io::AsyncWriteExt;
@@ -94,6 +98,11 @@ pub fn host_info() -> HelloAck {
         data_dir: None,
         capabilities: [
             "before_agent_start",
+            "tool_result",
+            "input",
+            "before_settle",
+            "context",
+            "message_end",
             "panel_resize",
             "intercept_roles",
             "host_services",
@@ -280,6 +289,33 @@ impl Harness {
     /// Sends an event that the host waits for, and returns when its handler is done.
     pub async fn wait_event(&self, event: impl InterceptHook<Decision = ()>) {
         self.query(event).await;
+    }
+
+    /// Sends the result of a tool call to the handler of `tool_result`.
+    pub async fn tool_result(&self, question: InterceptToolResult) -> ToolResultDecision {
+        self.query(question).await
+    }
+
+    /// Sends the end of a run to the handler of `before_settle`. `text` is the last answer of the
+    /// model.
+    pub async fn before_settle(&self, text: &str, continued: u32) -> BeforeSettleDecision {
+        self.query(InterceptBeforeSettle { text: text.into(), continued }).await
+    }
+
+    /// Sends the messages of a request to the handler of `context`.
+    pub async fn context_messages(&self, messages: Vec<Message>) -> ContextDecision {
+        self.query(InterceptContext { messages }).await
+    }
+
+    /// Sends an answer of the model to the handler of `message_end`.
+    pub async fn message_end(&self, content: Vec<AssistantBlock>, stop: StopCause) -> MessageEndDecision {
+        self.query(InterceptMessageEnd { content, stop }).await
+    }
+
+    /// Sends a typed text to the handler of `input`.
+    pub async fn review_input(&self, text: &str) -> InputDecision {
+        let (text, images) = (text.to_owned(), Vec::new());
+        self.query(InterceptInput { text, images, source: InputSource::Interactive }).await
     }
 
     /// Returns the registered commands, in order.

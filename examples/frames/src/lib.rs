@@ -47,7 +47,12 @@ pub fn answer(frame: HostFrame) -> Option<ExtensionFrame> {
             | Intercept::AgentEnd(_)
             | Intercept::TurnEnd(_)
             | Intercept::MessageStart(_)
-            | Intercept::ToolEnd(_) => None,
+            | Intercept::ToolEnd(_)
+            | Intercept::ToolResult(_)
+            | Intercept::Input(_)
+            | Intercept::BeforeSettle(_)
+            | Intercept::Context(_)
+            | Intercept::MessageEnd(_) => None,
         },
         HostFrame::Shutdown(_) => Some(ShutdownAck {}.into()),
         // Not announced, so the host does not send it.

@@ -6,6 +6,7 @@ use anyhow::Context as _;
 use async_trait::async_trait;
 use haft_core::model::{Model, ModelInfo};
 use haft_core::session::Session;
+use haft_protocol::content::InputSource;
 use haft_protocol::rpc::{self, CommandFailure, CommandInfo, ErrorCode, SessionInfo};
 use haft_rpc::{OpenedSession, ScreenFactory, SessionChoice, TemplateExpansion, stored_info};
 
@@ -29,6 +30,7 @@ pub(crate) struct SessionSource {
     /// Templates and skills, as they were when the latest session was opened.
     resources: Mutex<Arc<PromptResources>>,
     on_open: Box<dyn Fn(&Session) + Send + Sync>,
+    input_source: InputSource,
 }
 
 /// A session to open.
@@ -48,12 +50,18 @@ impl SessionSource {
             first_model: OnceLock::new(),
             resources: Mutex::default(),
             on_open: Box::new(|_| {}),
+            input_source: InputSource::Rpc,
         }
     }
 
     /// Sets a listener that is called for each opened session, before the client is notified.
     pub(crate) fn with_open_listener(self, opened: impl Fn(&Session) + Send + Sync + 'static) -> Self {
         Self { on_open: Box::new(opened), ..self }
+    }
+
+    /// Sets the origin of the inputs of all sessions.
+    pub(crate) fn with_input_source(self, input_source: InputSource) -> Self {
+        Self { input_source, ..self }
     }
 
     async fn setup(&self) -> anyhow::Result<RunSetup> {
@@ -99,7 +107,8 @@ impl SessionSource {
         }
         (self.on_open)(joined.agent.session());
         *lock(&self.resources) = Arc::new(joined.resources);
-        Ok(OpenedSession::new(joined.agent, screen).with_extensions(joined.host, joined.builtin))
+        let opened = OpenedSession::new(joined.agent, screen).with_input_source(self.input_source);
+        Ok(opened.with_extensions(joined.host, joined.builtin))
     }
 
     fn resources(&self) -> Arc<PromptResources> {

@@ -4,10 +4,12 @@ use std::time::SystemTime;
 
 use futures::StreamExt as _;
 use haft_config::{TemplateExpansion, TemplateSet};
-use haft_core::Run;
 use haft_core::error::{TurnError, TurnErrorKind};
+use haft_core::hooks::UserInput;
 use haft_core::sanitize::sanitize_line;
-use haft_host::{CommandError, CommandInfo};
+use haft_core::{Prompt, Run};
+use haft_host::{CommandError, CommandInfo, CommandOutcome};
+use haft_protocol::content::InputSource;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::CommandAction;
 use tokio_util::sync::CancellationToken;
@@ -92,7 +94,7 @@ async fn run_task(
         RunTask::Prompt(prompt) => {
             let run = match prompt {
                 None => joined.agent.resume(),
-                Some(prompt) => match resolve_command(joined, &prompt, screen).await? {
+                Some(prompt) => match resolve_prompt(joined, prompt, screen).await? {
                     PromptResolution::Prompt(prompt) => joined.agent.prompt(prompt),
                     PromptResolution::Done(exit) => return Ok(exit),
                 },
@@ -110,77 +112,110 @@ async fn run_task(
 
 /// The use of a prompt before the model is asked.
 enum PromptResolution {
-    Prompt(String),
+    Prompt(Prompt),
     Done(Exit),
 }
 
-/// Runs an extension's command if the prompt begins with its name, and expands templates and skills. Notes of
-/// extensions are shown meanwhile.
-async fn resolve_command(
+/// Runs an extension's command if the prompt begins with its name, has the hooks review the prompt, and expands
+/// templates and skills. Notes of extensions are shown meanwhile.
+async fn resolve_prompt(
     joined: &mut RunningAgent,
-    prompt: &str,
+    prompt: String,
     screen: &mut RunDisplay,
 ) -> anyhow::Result<PromptResolution> {
-    let Some(typed) = prompt.strip_prefix('/') else {
-        return Ok(PromptResolution::Prompt(prompt.to_owned()));
-    };
-    let (name, args) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
+    let agent = joined.agent.clone();
     let templates = joined.resources.find_templates();
-    if let Some(owner) = templates.get(name).and_then(|_| owner_of(name, &joined.host.commands())) {
-        note(&format!(
-            "haft: /{name} runs the command of extension {owner}; the template of the same name is ignored"
-        ));
+    let mut input = UserInput::new(prompt, InputSource::Print);
+    if let Some((name, args)) = split_command(&input.text) {
+        if let Some(owner) = templates.get(name).and_then(|_| owner_of(name, &joined.host.commands())) {
+            note(&format!(
+                "haft: /{name} runs the command of extension {owner}; the template of the same name is ignored"
+            ));
+        }
+        let (host, cancel) = (joined.host.clone(), screen.cancel.clone());
+        let asked = host.run_command(&cancel, name, args.trim());
+        let Some(outcome) = wait_showing(screen, asked).await? else {
+            return Ok(PromptResolution::Done(Exit::Aborted));
+        };
+        match outcome {
+            Ok(CommandOutcome { action: CommandAction::Prompt(text), .. }) => {
+                input = UserInput::new(text, InputSource::Extension);
+            }
+            Ok(CommandOutcome { action: CommandAction::Failed(error), extension }) => {
+                anyhow::bail!("extension {extension}: /{name}: {error}");
+            }
+            Ok(_) => return Ok(PromptResolution::Done(Exit::Ok)),
+            // A prompt may begin with a path; only known commands are commands.
+            Err(CommandError::Unknown { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
     }
-    let (host, cancel) = (joined.host.clone(), screen.cancel.clone());
-    let asked = host.run_command(&cancel, name, args.trim());
-    tokio::pin!(asked);
+    let cancel = screen.cancel.clone();
+    let Some(reviewed) = wait_showing(screen, agent.review_input(&cancel, input)).await? else {
+        return Ok(PromptResolution::Done(Exit::Aborted));
+    };
+    let Some(input) = reviewed else { return Ok(PromptResolution::Done(Exit::Ok)) };
+    // The text of an extension is a message, not a command.
+    let is_written = input.source != InputSource::Extension;
+    let expanded = match split_command(&input.text).filter(|_| is_written) {
+        Some((name, args)) => expand_command(joined, &templates, name, args)?,
+        None => None,
+    };
+    let text = expanded.unwrap_or_else(|| input.text.clone());
+    Ok(PromptResolution::Prompt(UserInput { text, ..input }.into()))
+}
+
+/// Splits `/name arguments`; `None` for any other text.
+fn split_command(text: &str) -> Option<(&str, &str)> {
+    let typed = text.strip_prefix('/')?;
+    Some(typed.split_once(char::is_whitespace).unwrap_or((typed, "")))
+}
+
+/// Expands a template or a skill; `None` if there is none of this name, which a note may explain.
+fn expand_command(
+    joined: &RunningAgent,
+    templates: &TemplateSet,
+    name: &str,
+    args: &str,
+) -> anyhow::Result<Option<String>> {
+    match joined.resources.expand(templates, name, args) {
+        TemplateExpansion::Prompt(text) => return Ok(Some(text)),
+        TemplateExpansion::Failed(why) => return Exit::Usage.fail(format!("/{name}: {why}")),
+        TemplateExpansion::Unknown => {}
+    }
+    templates.problems.iter().for_each(|problem| note(&sanitize_line(&format!("haft: {problem}"))));
+    if templates.is_unused(name) {
+        note(&sanitize_line(&format!(
+            "haft: /{name} is a template of the project, which is not trusted; the prompt was sent unchanged"
+        )));
+    } else if let Some(warning) = mistyped_note(name, &known_commands(&joined.host.commands(), templates)) {
+        note(&warning);
+    }
+    Ok(None)
+}
+
+/// Waits for extensions and shows their events; `None` if the user interrupted the wait.
+async fn wait_showing<T>(
+    screen: &mut RunDisplay,
+    work: impl Future<Output = T>,
+) -> anyhow::Result<Option<T>> {
+    let cancel = screen.cancel.clone();
+    tokio::pin!(work);
     let outcome = loop {
         tokio::select! {
             biased;
             () = screen.interrupts.next() => {
                 handle_interrupt(&screen.interrupts, &cancel);
-                return Ok(PromptResolution::Done(Exit::Aborted));
+                return Ok(None);
             }
             Some(event) = screen.events.recv() => if screen.show(&event).await? == RunFlow::StopNow {
-                return Ok(PromptResolution::Done(Exit::Aborted));
+                return Ok(None);
             },
-            outcome = &mut asked => break outcome,
+            outcome = &mut work => break outcome,
         }
     };
-    // The user interrupted the command, so its result starts nothing.
-    if cancel.is_cancelled() {
-        return Ok(PromptResolution::Done(Exit::Aborted));
-    }
-    match outcome {
-        Ok(outcome) => match outcome.action {
-            CommandAction::Prompt(text) => Ok(PromptResolution::Prompt(text)),
-            CommandAction::Failed(error) => {
-                Err(anyhow::anyhow!("extension {}: /{name}: {error}", outcome.extension))
-            }
-            CommandAction::Insert(_)
-            | CommandAction::Display(_)
-            | CommandAction::OpenPanel(_)
-            | CommandAction::Noop => Ok(PromptResolution::Done(Exit::Ok)),
-        },
-        // A prompt may begin with a path; only known commands are commands.
-        Err(CommandError::Unknown { .. }) => {
-            match joined.resources.expand(&templates, name, args) {
-                TemplateExpansion::Prompt(text) => return Ok(PromptResolution::Prompt(text)),
-                TemplateExpansion::Failed(why) => return Exit::Usage.fail(format!("/{name}: {why}")),
-                TemplateExpansion::Unknown => {}
-            }
-            templates.problems.iter().for_each(|problem| note(&sanitize_line(&format!("haft: {problem}"))));
-            if templates.is_unused(name) {
-                note(&sanitize_line(&format!(
-                    "haft: /{name} is a template of the project, which is not trusted; the prompt was sent unchanged"
-                )));
-            } else if let Some(warning) = mistyped_note(name, &known_commands(&host.commands(), &templates)) {
-                note(&warning);
-            }
-            Ok(PromptResolution::Prompt(prompt.to_owned()))
-        }
-        Err(error) => Err(error.into()),
-    }
+    // The user interrupted the work, so its result starts nothing.
+    Ok((!cancel.is_cancelled()).then_some(outcome))
 }
 
 fn owner_of(name: &str, commands: &[CommandInfo]) -> Option<String> {

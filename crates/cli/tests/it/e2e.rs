@@ -6,6 +6,7 @@ mod chapter;
 mod code_of_hooks;
 mod confined;
 mod content;
+mod content_hooks;
 mod context;
 mod demo;
 mod faults;

@@ -11,8 +11,8 @@ use crate::agent_state::{AgentConfig, AgentSetup, AgentState, ToolSchemaError, T
 use crate::compact::CompactSettings;
 use crate::hooks::{
     AfterModelResponse, AfterToolExecute, ApproveTool, BeforeAgentStart, BeforeAssistantMessage,
-    BeforeCompact, BeforeModelRequest, BeforeToolExecute, BeforeTurn, HookSet, HookSource, Observer,
-    OnWaitPoint,
+    BeforeCompact, BeforeModelRequest, BeforeSettle, BeforeToolExecute, BeforeTurn, HookSet, HookSource,
+    Observer, OnInput, OnWaitPoint,
 };
 use crate::model::{Model, ModelSource, ThinkingLevel};
 use crate::prompt::SystemPrompt;
@@ -101,6 +101,12 @@ impl AgentBuilder {
         self
     }
 
+    /// Adds a hook that [`Agent::review_input`] asks.
+    pub fn on_input(mut self, hook: impl OnInput + 'static) -> Self {
+        self.config.hooks.on_input.push(Arc::new(hook));
+        self
+    }
+
     /// Adds a hook that is asked when a prompt arrives.
     pub fn before_agent_start(mut self, hook: impl BeforeAgentStart + 'static) -> Self {
         self.config.hooks.before_agent_start.push(Arc::new(hook));
@@ -153,6 +159,12 @@ impl AgentBuilder {
     /// Adds a hook that is asked before the user sees an assistant message.
     pub fn before_assistant_message(mut self, hook: impl BeforeAssistantMessage + 'static) -> Self {
         self.config.hooks.before_assistant_message.push(Arc::new(hook));
+        self
+    }
+
+    /// Adds a hook that is asked before a run ends.
+    pub fn before_settle(mut self, hook: impl BeforeSettle + 'static) -> Self {
+        self.config.hooks.before_settle.push(Arc::new(hook));
         self
     }
 

@@ -277,13 +277,20 @@ pub enum ApproverDecision {
 /// ```
 #[async_trait]
 pub trait AfterToolExecute: Send + Sync {
-    /// Decides which result the model receives: `output` or another one.
+    /// Decides which result the model receives: `output` or another one. If the content changes and the
+    /// [details](ToolOutput::details) do not, the details are dropped.
     async fn after_tool_execute(
         &self,
         cancel: &CancellationToken,
         finished: &FinishedCall,
         output: ToolOutput,
     ) -> ResultDecision;
+
+    /// True if the hook belongs to this extension. It is not asked about the results of the extension's own calls,
+    /// because the extension waits for them.
+    fn belongs_to(&self, _extension: &ExtensionName) -> bool {
+        false
+    }
 
     /// Returns the name of the hook, which the session records when the hook changes a result.
     fn name(&self) -> &str {

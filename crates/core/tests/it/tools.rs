@@ -12,7 +12,10 @@ use haft_protocol::message::Message;
 use tokio::sync::Barrier;
 use tokio_util::sync::CancellationToken;
 
-use crate::fake::{Script, call, calls, run, says, spec, tool};
+use haft_core::{CallableTool, ExtensionCall};
+use haft_protocol::ids::{ExtensionName, ToolCallId};
+
+use crate::fake::{Script, call, calls, run, says, spec, tool, transcript};
 
 #[track_caller]
 fn check(events: &[String], expect: &str) {
@@ -253,6 +256,55 @@ async fn details_stay_unless_a_hook_changes_the_result() {
     });
     assert_eq!(kept.collect::<Vec<_>>(), told);
     assert_eq!(told, [Some(details), None]);
+}
+
+/// Changes a result together with its details, for the extension `own`.
+struct Recounts;
+
+#[async_trait]
+impl AfterToolExecute for Recounts {
+    async fn after_tool_execute(
+        &self,
+        _: &CancellationToken,
+        _: &FinishedCall,
+        _: ToolOutput,
+    ) -> ResultDecision {
+        let details = Some(RawJson::parse(r#"{"diff":{"added":2}}"#).unwrap());
+        ToolOutput { details, ..ToolOutput::text("recounted") }.into()
+    }
+
+    fn belongs_to(&self, extension: &ExtensionName) -> bool {
+        extension.as_str() == "own"
+    }
+}
+
+#[tokio::test]
+async fn hook_changes_a_result_with_its_details() {
+    let script = Script::new(vec![calls(vec![call("t1", "echo", "{}")]), says("ok")]);
+    let agent =
+        script.agent().tool(tool("echo", |_| ToolOutput::text("out"))).after_tool_execute(Recounts).build();
+    let agent = agent.unwrap();
+    run(&agent).await.1.unwrap();
+    let messages = agent.messages();
+    let Message::Tool(result) = &messages[2] else { panic!("{messages:?}") };
+    assert_eq!(result.details, Some(RawJson::parse(r#"{"diff":{"added":2}}"#).unwrap()));
+    assert_eq!(transcript(&agent)[2], "tool t1 recounted");
+}
+
+#[tokio::test]
+async fn hook_is_not_asked_about_results_of_its_own_extension() {
+    let agent = Script::new(vec![]).agent().after_tool_execute(Recounts).build().unwrap();
+    let callable = CallableTool::new(Arc::new(tool("echo", |_| ToolOutput::text("out"))));
+    for (caller, expect) in [("own", "out"), ("other", "recounted")] {
+        let call = ExtensionCall {
+            caller: ExtensionName::new(caller),
+            id: ToolCallId::new("host-1"),
+            tool: &callable,
+            args: RawJson::empty_object(),
+        };
+        let called = agent.tool_runner().call(&CancellationToken::new(), call, Arc::new(drop)).await;
+        assert_eq!(called.output.content, ToolOutput::text(expect).content, "{caller}");
+    }
 }
 
 struct Fails;

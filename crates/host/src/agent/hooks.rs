@@ -2,7 +2,12 @@
 //!
 //! Core defines the order, the chaining and the final check. The policy defines the effect of a failure.
 
+mod before_settle;
+mod context;
+mod input;
+mod message_end;
 mod tool_call;
+mod tool_result;
 
 use std::collections::HashSet;
 
@@ -29,6 +34,7 @@ use crate::agent::policy::FailureEffect;
 use crate::wire::fault::CallError;
 
 pub(crate) use tool_call::ToolCallHook;
+pub(crate) use tool_result::ToolResultHook;
 
 #[async_trait]
 impl BeforeTurn for ManagedExtension {

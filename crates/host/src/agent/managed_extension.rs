@@ -26,7 +26,7 @@ use crate::supervision::process_supervisor::LifecycleOrder;
 use crate::supervision::slot::{ExtensionSlot, LifecycleStage};
 use crate::timeouts::Timeouts;
 use crate::wire::fault::{CallError, ExtensionFailure, FaultCode};
-use view::ExtensionView;
+pub(crate) use view::ExtensionView;
 
 /// An extension of a host. The entry outlives restarts; a reload replaces it.
 #[derive(Debug)]

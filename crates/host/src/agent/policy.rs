@@ -9,6 +9,11 @@
 //! | `before_agent_start` | any | passes | passes | passes |
 //! | `before_compact` | any | the model summarizes | the model summarizes | the model summarizes |
 //! | events of the role `wait` | `wait` | passes | passes | passes |
+//! | `tool_result` | any | the result stays | the result stays | the result stays |
+//! | `input` | any | the input stays | the input stays | the input stays |
+//! | `before_settle` | any | the run ends | the run ends | the run ends |
+//! | `context` | any | the messages stay | the messages stay | the messages stay |
+//! | `message_end` | any | the answer stays | the answer stays | the answer stays |
 //! | process hook: `before_tool`, `approve_tool` | | blocks | passes | blocks |
 //! | process hook: `before_llm`, `after_llm`, `after_tool` | | passes | passes | passes |
 //!
@@ -115,7 +120,12 @@ pub(crate) fn fails_closed(hook: InterceptKind, role: InterceptorRole) -> bool {
             | InterceptKind::AgentEnd
             | InterceptKind::TurnEnd
             | InterceptKind::MessageStart
-            | InterceptKind::ToolEnd,
+            | InterceptKind::ToolEnd
+            | InterceptKind::ToolResult
+            | InterceptKind::Input
+            | InterceptKind::BeforeSettle
+            | InterceptKind::Context
+            | InterceptKind::MessageEnd,
             _,
         ) => false,
         (InterceptKind::ToolCall, _) => is_up(Defense::GateFailures),
@@ -212,7 +222,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(tried, 12 * 4 * 12 * 2);
+        assert_eq!(tried, 17 * 4 * 12 * 2);
     }
 
     #[test]

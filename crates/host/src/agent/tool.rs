@@ -27,7 +27,7 @@ use crate::extension::{Deadline, ExtensionHandle};
 use crate::session::offers::OfferedTool;
 use crate::timeouts::PROGRESS_PAUSE;
 use crate::wire::fault::{CallError, FaultCode};
-pub(crate) use result::SanitizedToolResult;
+pub(crate) use result::{SanitizedToolResult, limits_of_changed_result};
 pub(crate) use result_files::ResultFiles;
 
 /// A tool of an extension, as offered when the tool list was made. Calls go to the current process while that

@@ -259,7 +259,7 @@ impl<T> ExtensionSession<T> {
             let kind = QuestionKind::from_response(&response).response_type();
             return self.on_stray(kind, response.id(), bytes, now);
         };
-        if open.kind != QuestionKind::from_response(&response) && is_up(Defense::AnswerKinds) {
+        if !open.kind.is_answered_by(&response) && is_up(Defense::AnswerKinds) {
             let (got, due) =
                 (QuestionKind::from_response(&response).response_type(), open.kind.response_type());
             let text = format!("{} was answered with {got} instead of {due}", open.what);
@@ -365,7 +365,7 @@ impl<T> ExtensionSession<T> {
         if let Some(open) = unreadable.id.as_ref().and_then(|id| self.close_answered(id)) {
             // An unreadable answer of a gate is a failure of the gate, and the message must be clear about
             // that.
-            let code = if open.kind == QuestionKind::Intercept { FaultCode::HookError } else { code };
+            let code = if open.kind.is_hook() { FaultCode::HookError } else { code };
             self.out.push_fault(code, format!("{}: {error}", open.what));
             let answer = CallError::BadResponse { detail: error.to_string() };
             return self.out.push(SessionOutput::Answer(open.ticket, Err(answer)));

@@ -65,6 +65,8 @@ pub(crate) enum QuestionKind {
     Completions,
     Tool,
     Intercept,
+    /// A hook whose answer may contain whole results or messages.
+    ContentIntercept,
 }
 
 impl QuestionKind {
@@ -74,6 +76,9 @@ impl QuestionKind {
             HostFrame::CommandInvoked(_) => Some(Self::Command),
             HostFrame::CommandCompletions(_) => Some(Self::Completions),
             HostFrame::ToolCall(_) => Some(Self::Tool),
+            HostFrame::EventIntercept(question) if question.intercept.has_long_answer() => {
+                Some(Self::ContentIntercept)
+            }
             HostFrame::EventIntercept(_) => Some(Self::Intercept),
             HostFrame::HelloAck(_)
             | HostFrame::Cancel(_)
@@ -102,10 +107,28 @@ impl QuestionKind {
     /// True if an extension can learn that the query was cancelled.
     pub(crate) fn is_cancellable(self) -> bool {
         match self {
-            Self::Command | Self::Tool | Self::Intercept => true,
+            Self::Command | Self::Tool | Self::Intercept | Self::ContentIntercept => true,
             // A completion must arrive at once, or is useless.
             Self::Completions => false,
         }
+    }
+
+    /// True if a hook is asked.
+    pub(crate) fn is_hook(self) -> bool {
+        matches!(self, Self::Intercept | Self::ContentIntercept)
+    }
+
+    /// True if the answer may be a long line.
+    fn has_long_answer(self) -> bool {
+        match self {
+            Self::Tool | Self::ContentIntercept => true,
+            Self::Command | Self::Completions | Self::Intercept => false,
+        }
+    }
+
+    /// True if this frame of the extension answers such a query.
+    pub(crate) fn is_answered_by(self, response: &QueryResponse) -> bool {
+        self.response_type() == Self::from_response(response).response_type()
     }
 
     /// Returns the `type` of the answer.
@@ -114,7 +137,7 @@ impl QuestionKind {
             Self::Command => "command_response",
             Self::Completions => "command_completions_response",
             Self::Tool => "tool_result",
-            Self::Intercept => "event_intercept_response",
+            Self::Intercept | Self::ContentIntercept => "event_intercept_response",
         }
     }
 }
@@ -127,18 +150,25 @@ pub(crate) enum QuestionFate {
     Dropped(QuestionKind),
 }
 
+impl QuestionFate {
+    /// True if a long answer may still arrive.
+    fn awaits_long_answer(self) -> bool {
+        matches!(self, Self::Dropped(kind) if kind.has_long_answer())
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct PendingQuestions<T> {
     /// The open queries in order. There are few at a time, and a linear search is faster than a hash.
     open: VecDeque<(RequestId, OpenQuestion<T>)>,
     past: VecDeque<(RequestId, QuestionFate)>,
-    /// The number of dropped tool calls among the recent queries, because every line needs it.
-    dropped_tools: usize,
+    /// The number of dropped queries with long answers among the recent ones, because every line needs it.
+    dropped_long: usize,
 }
 
 impl<T> Default for PendingQuestions<T> {
     fn default() -> Self {
-        Self { open: VecDeque::new(), past: VecDeque::new(), dropped_tools: 0 }
+        Self { open: VecDeque::new(), past: VecDeque::new(), dropped_long: 0 }
     }
 }
 
@@ -217,7 +247,7 @@ impl<T> PendingQuestions<T> {
     pub(crate) fn take_fate(&mut self, id: &RequestId) -> Option<QuestionFate> {
         let (_, past) = self.past.iter_mut().find(|(known, _)| known == id)?;
         let was = std::mem::replace(past, QuestionFate::Answered);
-        self.dropped_tools -= usize::from(was == QuestionFate::Dropped(QuestionKind::Tool));
+        self.dropped_long -= usize::from(was.awaits_long_answer());
         Some(was)
     }
 
@@ -239,9 +269,9 @@ impl<T> PendingQuestions<T> {
         self.open.is_empty()
     }
 
-    /// True if a tool's result may still arrive, which may be a long line.
-    pub(crate) fn expects_result(&self) -> bool {
-        self.dropped_tools > 0 || self.open.iter().any(|(_, open)| open.kind == QuestionKind::Tool)
+    /// True if an answer may still arrive that may be a long line.
+    pub(crate) fn expects_long_answer(&self) -> bool {
+        self.dropped_long > 0 || self.open.iter().any(|(_, open)| open.kind.has_long_answer())
     }
 
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = OpenQuestion<T>> {
@@ -268,9 +298,9 @@ impl<T> PendingQuestions<T> {
         if self.past.len() == MAX_REMEMBERED
             && let Some((_, forgotten)) = self.past.pop_front()
         {
-            self.dropped_tools -= usize::from(forgotten == QuestionFate::Dropped(QuestionKind::Tool));
+            self.dropped_long -= usize::from(forgotten.awaits_long_answer());
         }
-        self.dropped_tools += usize::from(past == QuestionFate::Dropped(QuestionKind::Tool));
+        self.dropped_long += usize::from(past.awaits_long_answer());
         self.past.push_back((id, past));
     }
 }

@@ -259,6 +259,11 @@ impl HostContext {
         let always = [
             capability::BEFORE_AGENT_START,
             capability::BEFORE_COMPACT,
+            capability::TOOL_RESULT,
+            capability::INPUT,
+            capability::BEFORE_SETTLE,
+            capability::CONTEXT,
+            capability::MESSAGE_END,
             capability::PANEL_RESIZE,
             capability::PING,
             capability::EVENT_GAP,

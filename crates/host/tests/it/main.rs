@@ -10,6 +10,7 @@ mod approved;
 mod asks;
 mod bytes;
 mod commands;
+mod content_hooks;
 mod gate_failures;
 mod gates;
 mod hooks;

@@ -262,7 +262,16 @@ impl InterceptPermissionRole {
         match (self, event) {
             (Self::Wait, event) => event.is_wait(),
             (_, event) if event.is_wait() => false,
-            (Self::Gate, InterceptKind::BeforeAgentStart | InterceptKind::BeforeCompact) => false,
+            (
+                Self::Gate,
+                InterceptKind::BeforeAgentStart
+                | InterceptKind::BeforeCompact
+                | InterceptKind::ToolResult
+                | InterceptKind::Input
+                | InterceptKind::BeforeSettle
+                | InterceptKind::Context
+                | InterceptKind::MessageEnd,
+            ) => false,
             (Self::Redactor, event) => event == InterceptKind::AssistantMessage,
             (Self::Gate | Self::Rewrite, _) => true,
         }

@@ -3,11 +3,13 @@
 use serde_json::Value;
 
 use super::{
-    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CommandAction, Panel,
-    PanelRender, ToolCallDecision, TurnStartDecision,
+    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeSettleDecision,
+    CommandAction, ContextDecision, InputDecision, MessageEndDecision, Panel, PanelRender, ResultBlock,
+    ToolCallDecision, ToolResultChange, ToolResultDecision, TurnStartDecision,
 };
 use crate::ids::PanelId;
 use crate::json::RawJson;
+use crate::message::{AssistantBlock, Message};
 
 impl CommandAction {
     /// Submits the text as a new user message; the agent works on it.
@@ -109,6 +111,42 @@ impl BeforeCompactDecision {
     /// Uses this text as the summary. If it is empty, the model writes the summary.
     pub fn replace(summary: impl Into<String>) -> Self {
         Self::Replace { summary: summary.into(), first_kept: None }
+    }
+}
+
+impl ToolResultDecision {
+    /// Replaces the content by this text, and drops the details.
+    pub fn replace(text: impl Into<String>) -> Self {
+        let content = Some(vec![ResultBlock::Text { text: text.into() }]);
+        Self::Change(ToolResultChange { content, ..ToolResultChange::default() })
+    }
+}
+
+impl BeforeSettleDecision {
+    /// Continues the run with this message; an empty text ends the run.
+    pub fn go_on(text: impl Into<String>) -> Self {
+        Self::GoOn { text: text.into() }
+    }
+}
+
+impl ContextDecision {
+    /// Sends these messages instead, for this request only.
+    pub fn replace(messages: Vec<Message>) -> Self {
+        Self::Replace { messages }
+    }
+}
+
+impl MessageEndDecision {
+    /// Stores these blocks instead: at least one.
+    pub fn replace(content: Vec<AssistantBlock>) -> Self {
+        Self::Replace { content }
+    }
+}
+
+impl InputDecision {
+    /// Replaces the text, and keeps the images.
+    pub fn replace(text: impl Into<String>) -> Self {
+        Self::Change { text: Some(text.into()), images: None }
     }
 }
 

@@ -33,6 +33,21 @@ pub mod capability {
     /// The host has the `before_compact` hook. In `hello` the name is informational: a
     /// subscription is enough.
     pub const BEFORE_COMPACT: &str = "before_compact";
+    /// The host has the `tool_result` hook. In `hello` the name is informational: a subscription is
+    /// enough.
+    pub const TOOL_RESULT: &str = "tool_result";
+    /// The host has the `input` hook. In `hello` the name is informational: a subscription is
+    /// enough.
+    pub const INPUT: &str = "input";
+    /// The host has the `before_settle` hook. In `hello` the name is informational: a
+    /// subscription is enough.
+    pub const BEFORE_SETTLE: &str = "before_settle";
+    /// The host has the `context` hook. In `hello` the name is informational: a
+    /// subscription is enough.
+    pub const CONTEXT: &str = "context";
+    /// The host has the `message_end` hook. In `hello` the name is informational: a
+    /// subscription is enough.
+    pub const MESSAGE_END: &str = "message_end";
     /// The extension answers `ping`, even while its handlers run.
     pub const PING: &str = "ping";
     /// The host reports dropped events to the extension.
@@ -77,6 +92,11 @@ pub mod capability {
         PANEL_RESIZE,
         BEFORE_AGENT_START,
         BEFORE_COMPACT,
+        TOOL_RESULT,
+        INPUT,
+        BEFORE_SETTLE,
+        CONTEXT,
+        MESSAGE_END,
         PING,
         EVENT_GAP,
         INTERCEPT_ROLES,

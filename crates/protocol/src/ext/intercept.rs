@@ -17,19 +17,25 @@
 mod assistant_message;
 mod before_agent_start;
 mod before_compact;
+mod before_settle;
+mod context;
+mod input;
+mod message_end;
 mod tool_call;
+mod tool_result;
 mod turn_start;
 mod wait;
 
 use std::fmt;
 
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
+use serde::de::{DeserializeOwned, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::answer_error::AnswerError;
+use crate::content::Image;
 use crate::ids::RequestId;
-use crate::json::RawJson;
+use crate::json::{RawJson, optional_array, optional_object};
 use crate::named_enum::named_enum;
 use crate::read::{self, null_is_default};
 use crate::reader::{CheckedJson, JsonText, OBJECT};
@@ -37,7 +43,12 @@ use crate::reader::{CheckedJson, JsonText, OBJECT};
 pub use assistant_message::{AssistantMessageDecision, InterceptAssistantMessage};
 pub use before_agent_start::{BeforeAgentStartDecision, InterceptBeforeAgentStart};
 pub use before_compact::{BeforeCompactDecision, CompactEntry, InterceptBeforeCompact};
+pub use before_settle::{BeforeSettleDecision, InterceptBeforeSettle};
+pub use context::{ContextDecision, InterceptContext};
+pub use input::{InputDecision, InterceptInput};
+pub use message_end::{InterceptMessageEnd, MessageEndDecision};
 pub use tool_call::{InterceptToolCall, ToolCallDecision};
+pub use tool_result::{InterceptToolResult, ToolResultChange, ToolResultDecision};
 pub use turn_start::{InterceptTurnStart, TurnStartDecision};
 pub use wait::{
     InterceptAgentEnd, InterceptAgentStart, InterceptMessageStart, InterceptSessionShutdown,
@@ -102,6 +113,29 @@ macro_rules! hooks {
     };
 }
 
+impl Intercept {
+    /// True if the response may contain a whole result or message, so that its line may have
+    /// [`max_result_line`](crate::ext::Limits::max_result_line) bytes.
+    pub fn has_long_answer(&self) -> bool {
+        match self {
+            Self::ToolResult(_) | Self::MessageEnd(_) | Self::Context(_) | Self::Input(_) => true,
+            Self::ToolCall(_)
+            | Self::TurnStart(_)
+            | Self::AssistantMessage(_)
+            | Self::BeforeAgentStart(_)
+            | Self::BeforeCompact(_)
+            | Self::BeforeSettle(_)
+            | Self::SessionStart(_)
+            | Self::SessionShutdown(_)
+            | Self::AgentStart(_)
+            | Self::AgentEnd(_)
+            | Self::TurnEnd(_)
+            | Self::MessageStart(_)
+            | Self::ToolEnd(_) => false,
+        }
+    }
+}
+
 hooks! {
     /// Before a tool runs.
     ToolCall(InterceptToolCall) = "tool_call",
@@ -129,6 +163,21 @@ hooks! {
     MessageStart(InterceptMessageStart) = "message_start",
     /// A tool has finished. Only for the role `wait`.
     ToolEnd(InterceptToolEnd) = "tool_end",
+    /// After a tool ran, before the model sees the result. Needs the capability `tool_result`; zot
+    /// does not have it.
+    ToolResult(InterceptToolResult) = "tool_result",
+    /// Before an input of the user becomes a prompt. Needs the capability `input`; zot does not have
+    /// it.
+    Input(InterceptInput) = "input",
+    /// Before the agent stops because no message waits. Needs the capability `before_settle`; zot does
+    /// not have it.
+    BeforeSettle(InterceptBeforeSettle) = "before_settle",
+    /// Before each request to the model, with its messages. Needs the capability `context`; zot does
+    /// not have it.
+    Context(InterceptContext) = "context",
+    /// After an answer of the model, before it is stored. Needs the capability `message_end`; zot does
+    /// not have it.
+    MessageEnd(InterceptMessageEnd) = "message_end",
 }
 
 /// A hook: the extension can stop or change the next action. The extension answers with
@@ -225,10 +274,45 @@ pub struct EventInterceptResponse {
     /// suggested one. The entry must have `may_begin`. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_kept: Option<String>,
+    /// `tool_result`: the new content, an array of blocks as in the frame `tool_result`.
+    /// `message_end`: all blocks of the answer. Since haft.
+    #[serde(default, deserialize_with = "optional_array", skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "crate::json::array_schema")]
+    pub content: Option<RawJson>,
+    /// `tool_result`: the new data for people and programs, an object. Since haft.
+    #[serde(default, deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "crate::json::object_schema")]
+    pub details: Option<RawJson>,
+    /// `tool_result`: true if the call counts as failed. Since haft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub is_error: Option<bool>,
+    /// `input`: the new text. Ignored if `handled` is true. Since haft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// `input`: the new images. Ignored if `handled` is true. Since haft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub images: Option<Vec<Image>>,
+    /// `input`: true if the extension has handled the input, so that no prompt is sent. Since haft.
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "std::ops::Not::not")]
+    pub handled: bool,
+    /// `before_settle`: the message with which the run goes on. Empty means that the run ends. Since
+    /// haft.
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
+    pub go_on: String,
+    /// `context`: all messages of the request, in the form of the session file. Since haft.
+    #[serde(default, deserialize_with = "optional_array", skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "crate::json::array_schema")]
+    pub messages: Option<RawJson>,
     /// Not empty if the extension failed to decide. The host reports the error and treats it like a
     /// missing response, whatever the other fields contain. Since haft.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub error: String,
+}
+
+/// Reads a field whose type depends on the hook.
+fn read_field<T: DeserializeOwned>(name: &str, field: Option<RawJson>) -> Result<Option<T>, AnswerError> {
+    let read = field.map(|field| field.read()).transpose();
+    read.map_err(|error| AnswerError::new(format!("{name}: {error}")))
 }
 
 /// Rejects an explicit `null`: a response with `block` must contain true or false.
@@ -256,8 +340,22 @@ impl EventInterceptResponse {
             system_prompt: None,
             summary: String::new(),
             first_kept: None,
+            content: None,
+            details: None,
+            is_error: None,
+            text: None,
+            images: None,
+            handled: false,
+            go_on: String::new(),
+            messages: None,
             error: String::new(),
         }
+    }
+
+    /// True if the response has a field of a hook with long answers, see
+    /// [`Intercept::has_long_answer`].
+    pub fn is_long_answer(&self) -> bool {
+        self.content.is_some() || self.details.is_some() || self.images.is_some() || self.messages.is_some()
     }
 
     /// True if the response blocks.

@@ -27,7 +27,8 @@ macro_rules! limits {
 limits! {
     /// The longest line of the extension.
     max_line: usize = limits::MAX_LINE,
-    /// The longest line while a tool call is open, and the longest line of the host.
+    /// The longest line while a tool call or a hook with content is open, and the longest line of the
+    /// host.
     max_result_line: usize = limits::MAX_RESULT_LINE,
     /// The maximum nesting, with the frame as 1.
     max_depth: usize = limits::MAX_DEPTH,

@@ -1,11 +1,13 @@
 //! One value of every frame, as code with these types builds it.
 
 use haft_protocol::RawJson;
-use haft_protocol::content::{ContentBlock, Image, ResolvedPath};
+use haft_protocol::content::{ContentBlock, Image, InputSource, ResolvedPath, ToolCall};
 use haft_protocol::event::{AgentEvent, CompactReason, NoteLevel};
 use haft_protocol::ext::*;
 use haft_protocol::ids::{ExtensionName, PanelId, RequestId, ToolCallId};
-use haft_protocol::message::StopCause;
+use haft_protocol::message::{
+    AssistantBlock, AssistantMessage, Message, Rfc3339Time, StopCause, ToolMessage,
+};
 
 pub(crate) fn json(text: &str) -> RawJson {
     RawJson::parse(text).unwrap()
@@ -100,8 +102,23 @@ pub(crate) fn host() -> Vec<HostFrame> {
         before_compact().into_frame(id("9")),
     ];
     frames.extend(waits());
+    frames.extend(changes());
     frames.extend(notifications());
     frames
+}
+
+/// The questions of hooks that change messages.
+fn changes() -> Vec<HostFrame> {
+    vec![
+        intercepted_result().into_frame(id("11")),
+        InterceptMessageEnd { content: answer_blocks(), stop: StopCause::ToolUse }.into_frame(id("15")),
+        InterceptContext { messages: short_conversation() }.into_frame(id("14")),
+        InterceptBeforeSettle { text: "Done.".into(), continued: 2 }.into_frame(id("13")),
+        InterceptInput { text: "hi".into(), images: Vec::new(), source: InputSource::Rpc }
+            .into_frame(id("12")),
+        InterceptInput { text: String::new(), images: vec![dot_image()], source: InputSource::Print }
+            .into_frame(id("12")),
+    ]
 }
 
 /// The frames that ask nothing.
@@ -329,6 +346,44 @@ fn before_compact() -> InterceptBeforeCompact {
     }
 }
 
+fn answer_blocks() -> Vec<AssistantBlock> {
+    let call = ToolCall { id: ToolCallId::new("t"), name: "bash".into(), args: json(r#"{"command":"ls"}"#) };
+    vec![AssistantBlock::Thinking { text: "hm".into() }, AssistantBlock::ToolCall(call)]
+}
+
+fn short_conversation() -> Vec<Message> {
+    let time = || Rfc3339Time("2026-01-01T00:00:00Z".into());
+    let content = answer_blocks();
+    vec![
+        Message::User { content: vec![ContentBlock::text("list")], time: time() },
+        Message::Assistant(AssistantMessage { content, time: time(), native: None }),
+        Message::Tool(ToolMessage {
+            call_id: ToolCallId::new("t"),
+            name: "bash".into(),
+            content: vec![ContentBlock::text("a.txt")],
+            is_error: false,
+            extension: Some(ExtensionName::new("notes")),
+            details: Some(json(r#"{"exit_code":0}"#)),
+            time: time(),
+        }),
+    ]
+}
+
+fn dot_image() -> Image {
+    Image { mime_type: "image/png".into(), data: "AAAA".to_owned().into() }
+}
+
+fn intercepted_result() -> InterceptToolResult {
+    InterceptToolResult {
+        tool_id: ToolCallId::new("t"),
+        tool_name: "bash".into(),
+        tool_args: json(r#"{"command":"env"}"#),
+        content: vec![ContentBlock::text("KEY=abc").into()],
+        details: Some(json(r#"{"exit_code":1}"#)),
+        is_error: true,
+    }
+}
+
 fn decisions() -> impl Iterator<Item = EventInterceptResponse> {
     let rewrite = ToolCallDecision::Rewrite { args: json(r#"{ "command" : "ls -1" }"#) };
     let block = ToolCallDecision::Block { reason: "no".into() };
@@ -354,6 +409,25 @@ fn decisions() -> impl Iterator<Item = EventInterceptResponse> {
             BeforeCompactDecision::Replace { summary: "Half is done.".into(), first_kept: Some("1".into()) },
             id("9"),
         ),
+        InterceptToolResult::respond(ToolResultDecision::Unchanged, id("11")),
+        InterceptToolResult::respond(ToolResultDecision::replace("KEY=[hidden]"), id("11")),
+        InterceptToolResult::respond(
+            ToolResultChange { content: None, details: Some(json(r#"{"n":1}"#)), is_error: Some(false) }
+                .into(),
+            id("11"),
+        ),
+        InterceptInput::respond(InputDecision::Unchanged, id("12")),
+        InterceptInput::respond(
+            InputDecision::Change { text: Some("hello".into()), images: Some(vec![dot_image()]) },
+            id("12"),
+        ),
+        InterceptInput::respond(InputDecision::Handled, id("12")),
+        InterceptMessageEnd::respond(MessageEndDecision::Unchanged, id("15")),
+        InterceptMessageEnd::respond(MessageEndDecision::replace(answer_blocks()), id("15")),
+        InterceptContext::respond(ContextDecision::Unchanged, id("14")),
+        InterceptContext::respond(ContextDecision::replace(short_conversation()), id("14")),
+        InterceptBeforeSettle::respond(BeforeSettleDecision::Settle, id("13")),
+        InterceptBeforeSettle::respond(BeforeSettleDecision::go_on("Test it."), id("13")),
         EventInterceptResponse::failed(InterceptKind::ToolCall, id("8"), "no disk"),
         EventInterceptResponse::failed(InterceptKind::TurnStart, id("8"), "no disk"),
     ]

@@ -1,11 +1,13 @@
 //! Arbitrary frames.
 
 use haft_protocol::RawJson;
-use haft_protocol::content::{Image, ResolvedPath};
+use haft_protocol::content::{ContentBlock, Image, InputSource, ResolvedPath, ToolCall};
 use haft_protocol::event::{CompactReason, NoteLevel};
 use haft_protocol::ext::*;
 use haft_protocol::ids::{ExtensionName, PanelId, RequestId, ToolCallId};
-use haft_protocol::message::StopCause;
+use haft_protocol::message::{
+    AssistantBlock, AssistantMessage, Message, Rfc3339Time, StopCause, ToolMessage,
+};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -53,6 +55,10 @@ fn object_of(value: impl Strategy<Value = Value>) -> impl Strategy<Value = Map<S
 
 fn object() -> impl Strategy<Value = RawJson> {
     object_of(value()).prop_map(|object| RawJson::from_value(&object).unwrap())
+}
+
+fn json_array() -> impl Strategy<Value = RawJson> {
+    vec(value(), 0..3).prop_map(|array| RawJson::from_value(&array).unwrap())
 }
 
 fn raw() -> impl Strategy<Value = RawJson> {
@@ -194,7 +200,26 @@ fn intercept() -> impl Strategy<Value = Intercept> {
             InterceptBeforeAgentStart { prompt, system_prompt }.into()
         }),
         before_compact().prop_map(Intercept::from),
+        intercepted_result().prop_map(Intercept::from),
+        (vec(assistant_block(), 0..3), stop()).prop_map(|(content, stop)| InterceptMessageEnd {
+            content,
+            stop
+        }
+        .into()),
+        vec(any_message(), 0..3).prop_map(|messages| InterceptContext { messages }.into()),
+        (text(), any::<u32>()).prop_map(|(text, continued)| InterceptBeforeSettle { text, continued }.into()),
+        (text(), vec(png_image(), 0..3)).prop_map(|(text, images)| {
+            InterceptInput { text, images, source: InputSource::Extension }.into()
+        }),
     ]
+}
+
+fn intercepted_result() -> impl Strategy<Value = InterceptToolResult> {
+    let result = (vec(block(), 0..3), option::of(object()), any::<bool>());
+    (name(), name(), object(), result).prop_map(|(id, tool_name, tool_args, (content, details, is_error))| {
+        let tool_id = ToolCallId::new(id);
+        InterceptToolResult { tool_id, tool_name, tool_args, content, details, is_error }
+    })
 }
 
 fn before_compact() -> impl Strategy<Value = InterceptBeforeCompact> {
@@ -272,11 +297,42 @@ pub(crate) fn extension_frame() -> impl Strategy<Value = ExtensionFrame> {
 }
 
 fn block() -> impl Strategy<Value = ResultBlock> {
+    prop_oneof![text().prop_map(|text| ResultBlock::Text { text }), png_image().prop_map(ResultBlock::Image),]
+}
+
+fn any_message() -> impl Strategy<Value = Message> {
+    let time = || text().prop_map(Rfc3339Time);
+    let content = || vec(content_block(), 0..3);
     prop_oneof![
-        text().prop_map(|text| ResultBlock::Text { text }),
-        (text(), text())
-            .prop_map(|(mime_type, data)| ResultBlock::Image(Image { mime_type, data: data.into() })),
+        (content(), time()).prop_map(|(content, time)| Message::User { content, time }),
+        (vec(assistant_block(), 0..3), time()).prop_map(|(content, time)| {
+            Message::Assistant(AssistantMessage { content, time, native: None })
+        }),
+        (name(), name(), content(), any::<bool>(), option::of(object()), time()).prop_map(
+            |(id, name, content, is_error, details, time)| {
+                let (call_id, extension) = (ToolCallId::new(id), None);
+                Message::Tool(ToolMessage { call_id, name, content, is_error, extension, details, time })
+            }
+        ),
     ]
+}
+
+fn content_block() -> impl Strategy<Value = ContentBlock> {
+    prop_oneof![text().prop_map(ContentBlock::text), png_image().prop_map(ContentBlock::Image)]
+}
+
+fn assistant_block() -> impl Strategy<Value = AssistantBlock> {
+    prop_oneof![
+        text().prop_map(|text| AssistantBlock::Text { text }),
+        text().prop_map(|text| AssistantBlock::Thinking { text }),
+        (name(), name(), object()).prop_map(|(id, name, args)| {
+            AssistantBlock::ToolCall(ToolCall { id: ToolCallId::new(id), name, args })
+        }),
+    ]
+}
+
+fn png_image() -> impl Strategy<Value = Image> {
+    (text(), text()).prop_map(|(mime_type, data)| Image { mime_type, data: data.into() })
 }
 
 fn register_tool() -> impl Strategy<Value = ExtensionFrame> {
@@ -312,8 +368,20 @@ fn intercept_response() -> impl Strategy<Value = ExtensionFrame> {
     let texts = (text(), text(), text(), option::of(text()), text());
     let decided = (option::of(any::<bool>()), option::of(raw()), option::of(text()));
     let summed_up = (text(), option::of(text()));
-    (id(), decided, texts, summed_up).prop_map(|(id, (block, modified_args, tool_name), texts, summed_up)| {
+    let result = (option::of(json_array()), option::of(object()), option::of(any::<bool>()));
+    let input = (
+        option::of(text()),
+        option::of(vec(png_image(), 0..3)),
+        any::<bool>(),
+        text(),
+        option::of(json_array()),
+    );
+    let changes = (result, input);
+    (id(), decided, texts, summed_up, changes).prop_map(|(id, decided, texts, summed_up, changes)| {
+        let (result, (text, images, handled, go_on, messages)) = changes;
+        let (block, modified_args, tool_name) = decided;
         let (summary, first_kept) = summed_up;
+        let (content, details, is_error) = result;
         let (reason, replace_text, append_system_prompt, system_prompt, error) = texts;
         let response = EventInterceptResponse {
             id,
@@ -326,6 +394,14 @@ fn intercept_response() -> impl Strategy<Value = ExtensionFrame> {
             system_prompt,
             summary,
             first_kept,
+            content,
+            details,
+            is_error,
+            text,
+            images,
+            handled,
+            go_on,
+            messages,
             error,
         };
         response.into()

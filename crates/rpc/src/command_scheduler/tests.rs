@@ -84,6 +84,9 @@ fn shown(effect: &SchedulerEffect) -> String {
         },
         SchedulerEffect::Do(CommandTicket(ticket), command) => format!("do {} as {ticket}", command.kind()),
         SchedulerEffect::Start(SessionJob::Prompt(prompt)) => format!("start {:?}", prompt.message),
+        SchedulerEffect::Start(SessionJob::ExtensionPrompt(prompt)) => {
+            format!("start for an extension {:?}", prompt.message)
+        }
         SchedulerEffect::Start(SessionJob::Message(prompt)) => {
             format!("start as it stands {:?}", prompt.message)
         }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use haft_core::hooks::UserInput;
+use haft_protocol::content::InputSource;
 use haft_protocol::rpc::{Command, CommandFailure, ErrorCode, PongData};
 
 use super::jobs::{CommandScope, TaskEvent};
@@ -107,9 +109,18 @@ impl<S: SessionProvider> RpcServer<S> {
             return Some(CommandExecution::Now(Err(misplaced_command(&command))));
         };
         let opened: &Arc<OpenedSession> = &seat.opened;
+        let is_of_extension = seat.scheduler.is_of_extension(ticket);
+        let input = |text, images| match is_of_extension {
+            true => UserInput { text, images, source: InputSource::Extension },
+            false => opened.create_input(text, images),
+        };
         Some(match command {
-            Command::Steer(said) => CommandExecution::Now(messages::steer(opened, said)),
-            Command::FollowUp(said) => CommandExecution::Now(messages::follow_up(opened, said)),
+            Command::Steer(said) => {
+                messages::steer(opened, seat.closing.clone(), input(said.message, said.images))
+            }
+            Command::FollowUp(said) => {
+                messages::follow_up(opened, seat.closing.clone(), input(said.message, said.images))
+            }
             Command::Interrupt(wish) => CommandExecution::Now(messages::interrupt(opened, wish)),
             Command::TakeQueued(_) => CommandExecution::Now(messages::take_queued(opened)),
             Command::GetMessages(_) => CommandExecution::Now(messages::messages(opened)),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use haft_core::hooks::UserInput;
 use haft_host::{
     CommandError, ExtensionOrigin, ExtensionState, ExtensionStatus, Host, ReloadStats, RestartError,
 };
@@ -15,7 +16,7 @@ use haft_protocol::rpc::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::jobs::{self, CommandRun};
+use super::input::{InputUse, resolve_input};
 use super::outcome::{CommandExecution, ReplyResult, empty_reply, reply_data};
 use crate::command_scheduler::SessionJob;
 use crate::session_provider::{OpenedSession, SessionProvider};
@@ -49,22 +50,28 @@ pub(super) async fn run_command(
     wish: RunCommand,
 ) -> Result<(ReplyPayload, Option<SessionJob>), CommandFailure> {
     let RunCommand { name, args } = wish;
-    let ran = jobs::run_command(&session, &sessions, &name, &args);
-    let Some(ran) = closing.run_until_cancelled(ran).await else {
+    if name.contains(char::is_whitespace) {
+        return Err(unknown_command(&name));
+    }
+    let written = if args.is_empty() { format!("/{name}") } else { format!("/{name} {args}") };
+    let input = session.create_input(written, Vec::new());
+    let used = resolve_input(&session, &sessions, &closing, input, false).await;
+    if closing.is_cancelled() {
         return Err(CommandFailure::new(
             ErrorCode::Shutdown,
             "the session was closed before the command finished",
         ));
-    };
-    let (action, extension, job) = match ran {
-        CommandRun::Message(message) => {
-            let job = SessionJob::Message(PromptCommand { message, images: Vec::new(), plain: None });
+    }
+    let (action, extension, job) = match used {
+        InputUse::Message(UserInput { text: message, images, .. }) => {
+            let job = SessionJob::Message(PromptCommand { message, images, plain: None });
             let owner = session.host().and_then(|host| command_owner(host, &name));
             (rpc::CommandActionKind::Prompt, owner, Some(job))
         }
-        CommandRun::Shown(action, extension) => (action_kind(&action), Some(extension), None),
-        CommandRun::Failed(why) => return Err(CommandFailure::other(why)),
-        CommandRun::Unknown => return Err(unknown_command(&name)),
+        InputUse::Shown(action, extension) => (action_kind(&action), Some(extension), None),
+        InputUse::Handled => (rpc::CommandActionKind::Noop, None, None),
+        InputUse::Failed(why) => return Err(CommandFailure::other(why)),
+        InputUse::Unknown(_) => return Err(unknown_command(&name)),
     };
     reply_data(CommandResult { action, extension }).map(|reply| (reply, job))
 }

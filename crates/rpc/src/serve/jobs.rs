@@ -7,15 +7,16 @@ use futures::{FutureExt as _, StreamExt as _};
 use haft_core::Prompt;
 use haft_core::compact::CompactError;
 use haft_core::error::TurnErrorKind;
-use haft_host::CommandError;
-use haft_protocol::content::ContentBlock;
+use haft_core::hooks::UserInput;
+use haft_protocol::content::InputSource;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::ext::CommandAction;
-use haft_protocol::rpc::{self, ClientEvent, CommandFailure, ReplyPayload, RpcEvent};
+use haft_protocol::rpc::{self, ClientEvent, CommandFailure, PromptCommand, ReplyPayload, RpcEvent};
+use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::CancellationToken;
 
+use super::input::{InputUse, resolve_input};
 use crate::command_scheduler::{CommandTicket, SessionJob};
-use crate::session_provider::{OpenedSession, SessionExtensions, SessionProvider, TemplateExpansion};
+use crate::session_provider::{OpenedSession, SessionProvider};
 
 #[derive(Debug, Default)]
 pub(super) struct JobOutcome {
@@ -41,8 +42,17 @@ pub(super) async fn run_job(
     let is_prompt = !matches!(job, SessionJob::Compact(_));
     let work = async {
         match job {
-            SessionJob::Prompt(said) => run_prompt(session, sessions, stop, said).await,
-            SessionJob::Message(said) => run_message(session, stop, said).await,
+            SessionJob::Prompt(said) => {
+                let input = session.create_input(said.message, said.images);
+                run_prompt(session, sessions, stop, input, said.plain == Some(true)).await
+            }
+            SessionJob::ExtensionPrompt(PromptCommand { message: text, images, plain }) => {
+                let input = UserInput { text, images, source: InputSource::Extension };
+                run_prompt(session, sessions, stop, input, plain == Some(true)).await
+            }
+            SessionJob::Message(said) => {
+                run_message(session, stop, session.create_input(said.message, said.images).into(), None).await
+            }
             SessionJob::Compact(wish) => run_compaction(session, stop, wish).await,
         }
     };
@@ -63,23 +73,23 @@ async fn run_prompt(
     session: &OpenedSession,
     sessions: &Arc<impl SessionProvider>,
     stop: &CancellationToken,
-    said: rpc::PromptCommand,
+    input: UserInput,
+    is_plain: bool,
 ) -> JobOutcome {
-    let typed = said.message.strip_prefix('/').filter(|_| said.plain != Some(true));
-    let Some(typed) = typed else { return run_message(session, stop, said).await };
-    let (name, args) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
-    let ran = run_command(session, sessions, name, args);
-    let failure = match stop.run_until_cancelled(ran).await {
-        Some(CommandRun::Message(text)) => {
-            return run_message(session, stop, rpc::PromptCommand { message: text, ..said }).await;
-        }
+    // Later messages to the agent wait until the run has this prompt.
+    let place = Arc::clone(&session.input_order).lock_owned().await;
+    let (has_images, written) = (!input.images.is_empty(), input.text.clone());
+    let failure = match resolve_input(session, sessions, stop, input, is_plain).await {
         // A prompt may begin with a path, so only an existing command is run.
-        Some(CommandRun::Unknown) => return run_message(session, stop, said).await,
-        Some(CommandRun::Failed(why)) => Some(why),
-        Some(CommandRun::Shown(..)) if !said.images.is_empty() => {
-            Some(format!("/{name} does not call the model; the images were not sent"))
+        InputUse::Message(input) | InputUse::Unknown(input) => {
+            return run_message(session, stop, input.into(), Some(place)).await;
         }
-        Some(CommandRun::Shown(..)) | None => None,
+        InputUse::Failed(why) => Some(why),
+        InputUse::Shown(..) if has_images => {
+            let name = written.split_whitespace().next().unwrap_or_default();
+            Some(format!("{name} does not call the model; the images were not sent"))
+        }
+        InputUse::Shown(..) | InputUse::Handled => None,
     };
     if let Some(why) = failure {
         session.screen.event(error_event(why));
@@ -87,60 +97,16 @@ async fn run_prompt(
     JobOutcome::with_last_event(AgentEvent::Done)
 }
 
-/// The result of a command.
-pub(super) enum CommandRun {
-    Message(String),
-    Shown(CommandAction, haft_protocol::ids::ExtensionName),
-    /// The command failed; the reason for people.
-    Failed(String),
-    Unknown,
-}
-
-/// Runs an extension's command, or expands a template to a message.
-pub(super) async fn run_command(
-    session: &OpenedSession,
-    sessions: &Arc<impl SessionProvider>,
-    name: &str,
-    args: &str,
-) -> CommandRun {
-    if let Some(SessionExtensions { host, .. }) = &session.extensions {
-        // The caller drops this future when the answer is no longer needed.
-        let cancel = CancellationToken::new();
-        let _cancelled = cancel.clone().drop_guard();
-        match host.run_command(&cancel, name, args).await {
-            Ok(outcome) => {
-                return match outcome.action {
-                    CommandAction::Prompt(text) => CommandRun::Message(text),
-                    CommandAction::Failed(why) => {
-                        CommandRun::Failed(format!("extension {}/{name}: {why}", outcome.extension))
-                    }
-                    action @ (CommandAction::Insert(_)
-                    | CommandAction::Display(_)
-                    | CommandAction::OpenPanel(_)
-                    | CommandAction::Noop) => CommandRun::Shown(action, outcome.extension),
-                };
-            }
-            Err(CommandError::Unknown { .. }) => {}
-            Err(error) => return CommandRun::Failed(error.to_string()),
-        }
-    }
-    let (sessions, named, typed) = (Arc::clone(sessions), name.to_owned(), args.to_owned());
-    let expanded = tokio::task::spawn_blocking(move || sessions.expand(&named, &typed));
-    match expanded.await.unwrap_or_else(|error| TemplateExpansion::Failed(error.to_string())) {
-        TemplateExpansion::Message(text) => CommandRun::Message(text),
-        TemplateExpansion::Failed(why) => CommandRun::Failed(format!("/{name}: {why}")),
-        TemplateExpansion::Unknown => CommandRun::Unknown,
-    }
-}
-
+/// Runs the agent with a prompt. `place` is released when the run has the prompt.
 async fn run_message(
     session: &OpenedSession,
     stop: &CancellationToken,
-    said: rpc::PromptCommand,
+    prompt: Prompt,
+    mut place: Option<OwnedMutexGuard<()>>,
 ) -> JobOutcome {
     session.offer_tools();
     let mut changes = session.extensions.as_ref().map(|extensions| extensions.host.changes());
-    let mut run = session.agent.prompt(prompt_content(said.message, said.images));
+    let mut run = session.agent.prompt(prompt);
     let handle = run.handle();
     let (mut stopped, mut last) = (false, None);
     loop {
@@ -159,7 +125,10 @@ async fn run_message(
             true = changed => session.offer_tools(),
             event = run.next() => match event {
                 Some(AgentEvent::Done) => last = Some(AgentEvent::Done.into()),
-                Some(event) => session.screen.event(event),
+                Some(event) => {
+                    drop(place.take());
+                    session.screen.event(event);
+                }
                 None => break,
             },
         }
@@ -181,11 +150,6 @@ async fn run_compaction(
         Err(CompactError::Aborted) => JobOutcome::default(),
         Err(error) => JobOutcome::with_last_event(error_event(error)),
     }
-}
-
-pub(super) fn prompt_content(message: String, images: Vec<haft_protocol::content::Image>) -> Prompt {
-    let text = (!message.is_empty()).then(|| ContentBlock::text(message));
-    Prompt { content: text.into_iter().chain(images.into_iter().map(ContentBlock::Image)).collect() }
 }
 
 /// Creates an error event outside of a run.

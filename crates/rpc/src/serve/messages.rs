@@ -1,15 +1,19 @@
 //! Messages to the agent, and the messages of the conversation.
 
-use haft_core::{Prompt, QueueDelivery, QueueError, QueuedMessages, image};
+use std::sync::Arc;
+
+use futures::FutureExt as _;
+use haft_core::hooks::UserInput;
+use haft_core::{Agent, Prompt, QueueDelivery, QueueError, QueuedMessages, image};
 use haft_protocol::content::Image;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::rpc::{
-    CommandFailure, ErrorCode, FollowUp, InterruptCommand, InterruptData, MessagesData, QueueData,
-    QueuedData, SteerCommand,
+    CommandFailure, ErrorCode, InterruptCommand, InterruptData, MessagesData, QueueData, QueuedData,
 };
 
-use super::jobs::prompt_content;
-use super::outcome::{ReplyResult, reply_data};
+use tokio_util::sync::CancellationToken;
+
+use super::outcome::{CommandExecution, ReplyResult, reply_data};
 use crate::session_provider::OpenedSession;
 
 /// Checks that models can read an image, and sets its MIME type from its content.
@@ -19,12 +23,50 @@ pub(super) fn normalize_image(image: &mut Image) -> Result<(), CommandFailure> {
     Ok(())
 }
 
-pub(super) fn steer(session: &OpenedSession, said: SteerCommand) -> ReplyResult {
-    queue_outcome(session, session.agent.steer(prompt_content(said.message, said.images)))
+pub(super) fn steer(
+    session: &Arc<OpenedSession>,
+    closing: CancellationToken,
+    input: UserInput,
+) -> CommandExecution {
+    queue_input(session, closing, input, |agent, prompt| agent.steer(prompt))
 }
 
-pub(super) fn follow_up(session: &OpenedSession, said: FollowUp) -> ReplyResult {
-    queue_outcome(session, session.agent.follow_up(prompt_content(said.message, said.images)))
+pub(super) fn follow_up(
+    session: &Arc<OpenedSession>,
+    closing: CancellationToken,
+    input: UserInput,
+) -> CommandExecution {
+    queue_input(session, closing, input, |agent, prompt| agent.follow_up(prompt))
+}
+
+/// Queues a message after the hooks reviewed it. Messages keep their order.
+fn queue_input(
+    session: &Arc<OpenedSession>,
+    closing: CancellationToken,
+    input: UserInput,
+    push: fn(&Agent, Prompt) -> Result<QueueDelivery, QueueError>,
+) -> CommandExecution {
+    if !session.agent.reviews_input() {
+        return CommandExecution::Now(queue_outcome(session, push(&session.agent, input.into())));
+    }
+    let session = Arc::clone(session);
+    let mut place = Box::pin(Arc::clone(&session.input_order).lock_owned());
+    // The first poll takes a place in the order.
+    let taken = (&mut place).now_or_never();
+    CommandExecution::until_cancelled(closing.clone(), async move {
+        let _place = match taken {
+            Some(place) => place,
+            None => place.await,
+        };
+        match session.agent.review_input(&closing, input).await {
+            Some(input) => queue_outcome(&session, push(&session.agent, input.into())),
+            None => {
+                // The client may already show the message as queued.
+                send_queue_update(&session);
+                reply_data(QueuedData { running: session.agent.takes_queued(), handled: true })
+            }
+        }
+    })
 }
 
 fn queue_outcome(session: &OpenedSession, outcome: Result<QueueDelivery, QueueError>) -> ReplyResult {
@@ -44,7 +86,7 @@ fn queue_outcome(session: &OpenedSession, outcome: Result<QueueDelivery, QueueEr
             return Err(CommandFailure::new(code, error.to_string()));
         }
     };
-    reply_data(QueuedData { running })
+    reply_data(QueuedData { running, handled: false })
 }
 
 pub(super) fn interrupt(session: &OpenedSession, wish: InterruptCommand) -> ReplyResult {

@@ -3,12 +3,14 @@
 use std::marker::PhantomData;
 
 use haft_protocol::ext::{
-    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CallTool, CommandAction,
-    CommandCompletionsResponse, EventInterceptResponse, ExtensionFrame, InterceptAgentEnd,
-    InterceptAgentStart, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact,
-    InterceptHook, InterceptMessageStart, InterceptSessionShutdown, InterceptSessionStart, InterceptToolCall,
-    InterceptToolEnd, InterceptTurnEnd, InterceptTurnStart, InvokeCommand, QueryCompletions,
-    ToolCallDecision, TurnStartDecision,
+    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeSettleDecision,
+    CallTool, CommandAction, CommandCompletionsResponse, ContextDecision, EventInterceptResponse,
+    ExtensionFrame, InputDecision, InterceptAgentEnd, InterceptAgentStart, InterceptAssistantMessage,
+    InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptBeforeSettle, InterceptContext,
+    InterceptHook, InterceptInput, InterceptMessageEnd, InterceptMessageStart, InterceptSessionShutdown,
+    InterceptSessionStart, InterceptToolCall, InterceptToolEnd, InterceptToolResult, InterceptTurnEnd,
+    InterceptTurnStart, InvokeCommand, MessageEndDecision, QueryCompletions, ToolCallDecision,
+    ToolResultDecision, TurnStartDecision,
 };
 use haft_protocol::ids::RequestId;
 
@@ -98,6 +100,11 @@ hook_questions! {
     InterceptTurnEnd -> ();
     InterceptMessageStart -> ();
     InterceptToolEnd -> ();
+    InterceptToolResult -> ToolResultDecision;
+    InterceptInput -> InputDecision;
+    InterceptMessageEnd -> MessageEndDecision;
+    InterceptContext -> ContextDecision;
+    InterceptBeforeSettle -> BeforeSettleDecision;
 }
 
 /// A tool call for a gate, whose response must contain `block`.

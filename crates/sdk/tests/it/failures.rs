@@ -1,12 +1,16 @@
 //! Handlers that panic, fail or are missing: each request is answered once, and the extension
 //! continues.
 
+use haft_sdk::protocol::message::StopCause;
 use haft_sdk::testing::Harness;
 use haft_sdk::{
-    AssistantMessageDecision, BeforeAgentStartDecision, Extension, LifecycleEvent, NoArgs, NoteLevel,
-    Response, ToolCallDecision, ToolResult, TurnStartDecision,
+    AssistantMessageDecision, BeforeAgentStartDecision, BeforeSettleDecision, ContextDecision, Extension,
+    InputDecision, LifecycleEvent, MessageEndDecision, NoArgs, NoteLevel, Response, ToolCallDecision,
+    ToolResult, ToolResultDecision, TurnStartDecision,
 };
 use serde_json::json;
+
+use crate::content::finished_call;
 
 fn boom<T>() -> T {
     panic!("boom")
@@ -23,6 +27,11 @@ fn panicking() -> Extension {
         .intercept_turn_start(|_, _| async { boom::<TurnStartDecision>() })
         .intercept_assistant_message(|_, _| async { boom::<AssistantMessageDecision>() })
         .before_agent_start(|_, _| async { boom::<BeforeAgentStartDecision>() })
+        .intercept_tool_result(|_, _| async { boom::<ToolResultDecision>() })
+        .intercept_input(|_, _| async { boom::<InputDecision>() })
+        .intercept_message_end(|_, _| async { boom::<MessageEndDecision>() })
+        .intercept_context(|_, _| async { boom::<ContextDecision>() })
+        .before_settle(|_, _| async { boom::<BeforeSettleDecision>() })
 }
 
 /// All handlers return an error.
@@ -36,7 +45,15 @@ fn failing() -> Extension {
         .intercept_turn_start(|_, _| async { Err::<TurnStartDecision, _>("boom") })
         .intercept_assistant_message(|_, _| async { Err::<AssistantMessageDecision, _>("boom") })
         .before_agent_start(|_, _| async { Err::<BeforeAgentStartDecision, _>("boom") })
+        .intercept_tool_result(|_, _| async { Err::<ToolResultDecision, _>("boom") })
+        .intercept_input(|_, _| async { Err::<InputDecision, _>("boom") })
+        .intercept_message_end(|_, _| async { Err::<MessageEndDecision, _>("boom") })
+        .intercept_context(|_, _| async { Err::<ContextDecision, _>("boom") })
+        .before_settle(|_, _| async { Err::<BeforeSettleDecision, _>("boom") })
 }
+
+/// The number of hooks that each extension here has.
+const HOOKS: usize = 9;
 
 /// Twice, because a handler must survive its own failure.
 async fn check(extension: Extension, reason: &str) {
@@ -47,7 +64,7 @@ async fn check(extension: Extension, reason: &str) {
     let told = ["handler of turn_start failed", "handler of p failed"];
     let told: Vec<_> = told.iter().map(|what| (NoteLevel::Error, format!("{what}: {reason}"))).collect();
     assert_eq!(harness.notes(), [told.clone(), told].concat());
-    assert_eq!(harness.failures().await, vec![reason; 8]);
+    assert_eq!(harness.failures().await, vec![reason; 2 * HOOKS]);
     harness.shutdown().await;
 }
 
@@ -58,6 +75,11 @@ async fn ask_everything(harness: &Harness, reason: &str) {
     assert_eq!(harness.turn_start(1).await, TurnStartDecision::Allow);
     assert_eq!(harness.assistant_message("hi").await, AssistantMessageDecision::Show);
     assert_eq!(harness.before_agent_start("hi", "").await, BeforeAgentStartDecision::Unchanged);
+    assert_eq!(harness.tool_result(finished_call("x")).await, ToolResultDecision::Unchanged);
+    assert_eq!(harness.before_settle("done", 0).await, BeforeSettleDecision::Settle);
+    assert_eq!(harness.context_messages(Vec::new()).await, ContextDecision::Unchanged);
+    assert_eq!(harness.message_end(Vec::new(), StopCause::End).await, MessageEndDecision::Unchanged);
+    assert_eq!(harness.review_input("hi").await, InputDecision::Unchanged);
     harness.event(LifecycleEvent::turn_start(1)).await;
     harness.panel_key("p", "up").await;
 }

@@ -5,6 +5,7 @@
 mod arguments;
 mod compaction;
 mod connection_end;
+mod content;
 mod failures;
 mod frames;
 mod guide;

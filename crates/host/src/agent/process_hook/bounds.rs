@@ -2,7 +2,6 @@
 //! conversation, so every later request and every other hook would receive them.
 
 use haft_core::tool::ToolOutput;
-use haft_protocol::content::joined_text;
 use haft_protocol::ext::Limits;
 use haft_protocol::hook::{HookToolCall, LlmResponse, ToolDecision};
 use haft_protocol::limits::{MAX_LINE, MAX_NAME};
@@ -15,11 +14,6 @@ const MAX_ANSWER: usize = 256 * 1024;
 
 /// The limit of a tool name, in bytes. Real names are shorter; the name is shown to the model and to people.
 const MAX_TOOL_NAME: usize = 4 * MAX_NAME;
-
-/// The bytes that a changed result may have beyond the original result, for example for redaction marks.
-const MARK_BYTES: usize = 16 * 1024;
-
-const EXTRA_LINES: usize = 500;
 
 /// Returns the reason, truncated to its limit.
 pub(super) fn reason(text: &str) -> String {
@@ -78,20 +72,6 @@ pub(super) fn truncate_answer(answer: &mut LlmResponse, own: &LlmResponse) -> Op
 
 fn size(call: &HookToolCall) -> usize {
     call.function.name.len() + call.function.arguments.len()
-}
-
-/// Returns the limits of a result from a hook. A result of a tool may come back with a changed word, whatever
-/// length haft's own tools allow.
-pub(super) fn result_limits(limits: Limits, own: Option<&ToolOutput>) -> Limits {
-    let Some(own) = own else { return limits };
-    let text = joined_text(&own.content);
-    let images = own.content.iter().filter(|block| block.as_text().is_none()).count();
-    Limits {
-        max_result_text: limits.max_result_text.max(text.len() + MARK_BYTES),
-        max_result_lines: limits.max_result_lines.max(text.lines().count() + EXTRA_LINES),
-        max_images: limits.max_images.max(images),
-        ..limits
-    }
 }
 
 pub(super) fn shorten_for_user(text: &str, limits: Limits, own: Option<&ToolOutput>) -> String {

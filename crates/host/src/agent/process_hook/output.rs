@@ -8,7 +8,7 @@ use haft_protocol::ids::RequestId;
 
 use super::adapter::ProcessHookAdapter;
 use super::bounds;
-use crate::agent::tool::SanitizedToolResult;
+use crate::agent::tool::{SanitizedToolResult, limits_of_changed_result};
 
 /// The prefix of a reference to an image of the result; its number follows. A reference is used because
 /// images are long and hooks send back everything that they receive.
@@ -36,7 +36,8 @@ pub(super) async fn read_result(
     own: Option<&ToolOutput>,
 ) -> ToolOutput {
     let (name, context) = (hook.entry.name(), &hook.context);
-    let limits = bounds::result_limits(*context.shared.limits, own);
+    let limits = *context.shared.limits;
+    let limits = own.map_or(limits, |own| limits_of_changed_result(limits, own));
     let content = result_blocks(result, own);
     let is_error = result.is_error;
     let blocks = Blocks { id: RequestId::new(""), content, is_error, details: None, terminate: false };

@@ -8,12 +8,30 @@ use haft_core::sanitize::strip_hidden_chars;
 use haft_core::tool::ToolOutput;
 use haft_core::truncate;
 use haft_protocol::RawJson;
-use haft_protocol::content::{ContentBlock, Image};
+use haft_protocol::content::{ContentBlock, Image, joined_text};
 use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ext::{Limits, ResultBlock, ToolResultFrame};
 use haft_protocol::ids::ExtensionName;
 
 use crate::session::overlong_details;
+
+/// The bytes that a changed result may have beyond the original result, for example for redaction marks.
+const MARK_BYTES: usize = 16 * 1024;
+
+const EXTRA_LINES: usize = 500;
+
+/// Returns the limits of a result that a hook changed. A result may come back with a changed word, whatever
+/// length haft's own tools allow.
+pub(crate) fn limits_of_changed_result(limits: Limits, own: &ToolOutput) -> Limits {
+    let text = joined_text(&own.content);
+    let images = own.content.iter().filter(|block| block.as_text().is_none()).count();
+    Limits {
+        max_result_text: limits.max_result_text.max(text.len() + MARK_BYTES),
+        max_result_lines: limits.max_result_lines.max(text.lines().count() + EXTRA_LINES),
+        max_images: limits.max_images.max(images),
+        ..limits
+    }
+}
 
 /// The parts of a result that have been read. The limits apply to the sum of all texts.
 #[derive(Debug, Default)]

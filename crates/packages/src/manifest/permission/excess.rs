@@ -68,7 +68,12 @@ fn answer_ms(permission: &InterceptPermission) -> u64 {
         | InterceptKind::AgentEnd
         | InterceptKind::TurnEnd
         | InterceptKind::MessageStart
-        | InterceptKind::ToolEnd => limits.intercept_ms,
+        | InterceptKind::ToolEnd
+        | InterceptKind::ToolResult
+        | InterceptKind::Input
+        | InterceptKind::BeforeSettle
+        | InterceptKind::Context
+        | InterceptKind::MessageEnd => limits.intercept_ms,
     })
 }
 

@@ -17,6 +17,9 @@ pub struct StartedData {
 pub struct QueuedData {
     /// True if a prompt runs and gets the message; otherwise the message waits for the next prompt.
     pub running: bool,
+    /// True if an extension handled the message, so that it is not queued.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub handled: bool,
 }
 
 /// The reply to `interrupt`: true if the agent was working.

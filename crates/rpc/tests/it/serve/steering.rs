@@ -4,6 +4,7 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 use crate::client::{Client, Drives};
+use crate::extension::{answers, begins, decides};
 use crate::played::Answer;
 use crate::program::Program;
 
@@ -88,4 +89,29 @@ pub(super) async fn with_taken_messages(drives: Drives) -> String {
 #[tokio::test(start_paused = true)]
 async fn taken_messages_are_not_delivered() {
     assert_snapshot!(with_taken_messages(Client::of).await);
+}
+
+/// Messages right after a prompt keep their order, although a hook reviews each of them.
+#[tokio::test(start_paused = true)]
+async fn reviewed_messages_keep_their_order() {
+    let (program, mut peer) = Program::new([Answer::Call("wait", "{}")]).with_extension("quick");
+    let gate = program.gate();
+    let mut client = Client::of(program);
+    let hooks = json!({"type": "subscribe", "intercept": ["input"]});
+    begins(&mut peer, "quick", [hooks]).await;
+    let extension = answers(peer, |frame| match frame["text"].as_str() {
+        Some("ping") => decides(json!({"handled": true})),
+        Some(text) => decides(json!({"text": format!("{text}!")})),
+        None => vec![],
+    });
+    client.send(json!({"id": "1", "type": "prompt", "message": "go"})).await;
+    client.send(json!({"id": "2", "type": "steer", "message": "gently"})).await;
+    client.send(json!({"id": "3", "type": "steer", "message": "ping"})).await;
+    client.send(json!({"id": "4", "type": "steer", "message": "and slowly"})).await;
+    client.reply("4").await;
+    gate.notify_one();
+    client.until("done").await;
+    let (_, said) = client.end().await;
+    extension.await.unwrap();
+    assert_snapshot!(said);
 }

@@ -278,7 +278,7 @@ fn update_tools(state: &mut AppState, data: ToolsData, shown: ListUse) {
 
 fn handle_queued_message(state: &mut AppState, data: QueuedData) {
     // The requested queue already includes this message.
-    if !data.running && state.deferred.queue_sync == QueueSyncState::Synced {
+    if !data.running && !data.handled && state.deferred.queue_sync == QueueSyncState::Synced {
         state.deferred.queue_sync = QueueSyncState::Undelivered;
     }
 }

@@ -33,8 +33,12 @@ fn success(id: Option<String>, command: &Command) -> RpcResponse {
         Command::Hello(_) => RpcResponse::success::<HelloCommand>(id, &hello()),
         Command::Prompt(_) => RpcResponse::success::<PromptCommand>(id, &StartedData { started: true }),
         Command::Abort(_) => RpcResponse::success::<AbortCommand>(id, &no),
-        Command::Steer(_) => RpcResponse::success::<SteerCommand>(id, &QueuedData { running: true }),
-        Command::FollowUp(_) => RpcResponse::success::<FollowUp>(id, &QueuedData { running: false }),
+        Command::Steer(_) => {
+            RpcResponse::success::<SteerCommand>(id, &QueuedData { running: true, handled: false })
+        }
+        Command::FollowUp(_) => {
+            RpcResponse::success::<FollowUp>(id, &QueuedData { running: false, handled: false })
+        }
         Command::Interrupt(_) => {
             RpcResponse::success::<InterruptCommand>(id, &InterruptData { interrupted: true })
         }

@@ -1,0 +1,63 @@
+//! Hook for the user's input.
+
+use async_trait::async_trait;
+use haft_protocol::content::{Image, InputSource};
+use tokio_util::sync::CancellationToken;
+
+/// Hook for the user's input before it becomes a prompt. A program asks it with
+/// [`Agent::review_input`](crate::Agent::review_input); [`Agent::prompt`](crate::Agent::prompt) does not. A panic
+/// changes nothing.
+///
+/// ```
+/// use async_trait::async_trait;
+/// use haft_core::hooks::{CancellationToken, UserInputDecision, OnInput, UserInput};
+///
+/// /// Asks for a short answer to `?quick …`.
+/// struct Quick;
+///
+/// #[async_trait]
+/// impl OnInput for Quick {
+///     async fn on_input(&self, _: &CancellationToken, input: &UserInput) -> UserInputDecision {
+///         match input.text.strip_prefix("?quick ") {
+///             Some(rest) => {
+///                 UserInputDecision::Change(UserInput { text: format!("Answer briefly: {rest}"), ..input.clone() })
+///             }
+///             None => UserInputDecision::Keep,
+///         }
+///     }
+/// }
+/// ```
+#[async_trait]
+pub trait OnInput: Send + Sync {
+    /// Decides about an input. Later hooks see the changed input.
+    async fn on_input(&self, cancel: &CancellationToken, input: &UserInput) -> UserInputDecision;
+}
+
+/// An input of the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UserInput {
+    /// The text, before templates and skills are expanded.
+    pub text: String,
+    /// The images.
+    pub images: Vec<Image>,
+    /// The origin of the input. A hook cannot change it.
+    pub source: InputSource,
+}
+
+impl UserInput {
+    /// Creates an input without images.
+    pub fn new(text: impl Into<String>, source: InputSource) -> Self {
+        Self { text: text.into(), images: Vec::new(), source }
+    }
+}
+
+/// The decision about an input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UserInputDecision {
+    /// The input stays as it is.
+    Keep,
+    /// The input is replaced.
+    Change(UserInput),
+    /// The hook has handled the input: no prompt is sent, and no later hook is asked.
+    Handled,
+}

@@ -1,0 +1,60 @@
+//! `message_end`: an extension changes an answer of the model before it is stored.
+//!
+//! ```json
+//! {"type":"event_intercept","id":"10","event":"message_end","content":[{"type":"text","text":"KEY=abc"}],"stop":"end"}
+//! {"type":"event_intercept_response","id":"10","content":[{"type":"text","text":"KEY=[hidden]"}]}
+//! ```
+
+use serde::{Deserialize, Serialize};
+
+use super::{EventInterceptResponse, InterceptHook, InterceptKind, read_field};
+use crate::ext::answer_error::AnswerError;
+use crate::ids::RequestId;
+use crate::json::RawJson;
+use crate::message::{AssistantBlock, StopCause};
+
+/// After an answer of the model is complete, before it is stored and its tools are called.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct InterceptMessageEnd {
+    /// The current blocks of the answer: text, thinking and tool calls, in order.
+    pub content: Vec<AssistantBlock>,
+    /// The reason why the model stopped.
+    pub stop: StopCause,
+}
+
+/// The decision about an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MessageEndDecision {
+    /// The answer stays as it is.
+    Unchanged,
+    /// The answer has these blocks.
+    Replace {
+        /// All blocks, in order; not empty.
+        content: Vec<AssistantBlock>,
+    },
+}
+
+impl InterceptHook for InterceptMessageEnd {
+    type Decision = MessageEndDecision;
+
+    const KIND: InterceptKind = InterceptKind::MessageEnd;
+
+    fn read(response: EventInterceptResponse) -> Result<MessageEndDecision, AnswerError> {
+        if response.is_blocking() {
+            return Err(AnswerError::new("message_end cannot block; intercept assistant_message for that"));
+        }
+        match read_field::<Vec<AssistantBlock>>("content", response.content)? {
+            None => Ok(MessageEndDecision::Unchanged),
+            Some(content) if content.is_empty() => Err(AnswerError::new("content: an answer needs a block")),
+            Some(content) => Ok(MessageEndDecision::Replace { content }),
+        }
+    }
+
+    fn respond(decision: MessageEndDecision, id: RequestId) -> EventInterceptResponse {
+        let mut response = EventInterceptResponse::pass_through(id);
+        if let MessageEndDecision::Replace { content } = decision {
+            response.content = RawJson::from_value(&content).ok();
+        }
+        response
+    }
+}

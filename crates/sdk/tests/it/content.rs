@@ -1,0 +1,139 @@
+//! Extensions that change what the model reads and writes.
+
+use haft_sdk::protocol::content::ContentBlock;
+use haft_sdk::protocol::ext::{InterceptToolResult, ResultBlock};
+use haft_sdk::protocol::ids::ToolCallId;
+use haft_sdk::protocol::message::{AssistantBlock, Message, Rfc3339Time, StopCause};
+use haft_sdk::testing::Harness;
+use haft_sdk::{
+    BeforeSettleDecision, ContextDecision, Extension, InputDecision, MessageEndDecision, RawJson,
+    ToolResultChange, ToolResultDecision,
+};
+use serde_json::json;
+
+/// Returns the question about a result with this text.
+pub(crate) fn finished_call(text: &str) -> InterceptToolResult {
+    InterceptToolResult {
+        tool_id: ToolCallId::new("call-1"),
+        tool_name: "bash".into(),
+        tool_args: json!({"command": "env"}).into(),
+        content: vec![ResultBlock::Text { text: text.into() }],
+        details: None,
+        is_error: false,
+    }
+}
+
+#[tokio::test]
+async fn results_are_kept_replaced_or_marked() {
+    let hush = Extension::new("hush", "1").intercept_tool_result(|result, _host| async move {
+        match &result.content[..] {
+            [ResultBlock::Text { text }] if text.contains("SECRET") => {
+                ToolResultDecision::replace(text.replace("SECRET", "[hidden]"))
+            }
+            [] => ToolResultChange { is_error: Some(true), ..ToolResultChange::default() }.into(),
+            _ => ToolResultDecision::Unchanged,
+        }
+    });
+    let harness = Harness::start(hush).await;
+    assert_eq!(harness.tool_result(finished_call("x")).await, ToolResultDecision::Unchanged);
+    let replaced = harness.tool_result(finished_call("KEY=SECRET")).await;
+    assert_eq!(replaced, ToolResultDecision::replace("KEY=[hidden]"));
+    let empty = InterceptToolResult { content: Vec::new(), ..finished_call("") };
+    let marked = ToolResultChange { is_error: Some(true), ..ToolResultChange::default() };
+    assert_eq!(harness.tool_result(empty).await, marked.into());
+    let transcript = harness.shutdown().await;
+    assert!(transcript.contains(r#""capabilities":["events","tool_result","#), "{transcript}");
+    assert!(transcript.contains(r#""intercept":["tool_result"]"#), "{transcript}");
+}
+
+#[tokio::test]
+async fn inputs_are_kept_replaced_or_handled() {
+    let quick = Extension::new("quick", "1").intercept_input(|input, _host| async move {
+        match input.text.strip_prefix("?quick ") {
+            Some(rest) => InputDecision::replace(format!("Answer briefly: {rest}")),
+            None if input.text == "ping" => InputDecision::Handled,
+            None => InputDecision::Unchanged,
+        }
+    });
+    let harness = Harness::start(quick).await;
+    assert_eq!(harness.review_input("hi").await, InputDecision::Unchanged);
+    assert_eq!(harness.review_input("?quick haft").await, InputDecision::replace("Answer briefly: haft"));
+    assert_eq!(harness.review_input("ping").await, InputDecision::Handled);
+}
+
+#[tokio::test]
+async fn runs_settle_or_go_on() {
+    let again = Extension::new("again", "1").before_settle(|run, _host| async move {
+        match run.continued {
+            0 => BeforeSettleDecision::go_on(format!("You said {:?}. Test it.", run.text)),
+            _ => BeforeSettleDecision::Settle,
+        }
+    });
+    let harness = Harness::start(again).await;
+    let first = harness.before_settle("Done.", 0).await;
+    assert_eq!(first, BeforeSettleDecision::go_on("You said \"Done.\". Test it."));
+    assert_eq!(harness.before_settle("Done.", 1).await, BeforeSettleDecision::Settle);
+}
+
+#[tokio::test]
+async fn messages_are_kept_or_replaced() {
+    let brief = Extension::new("brief", "1").intercept_context(|context, _host| async move {
+        match context.messages.len() {
+            0 | 1 => ContextDecision::Unchanged,
+            count => ContextDecision::replace(context.messages[count - 1..].to_vec()),
+        }
+    });
+    let harness = Harness::start(brief).await;
+    let message = |text: &str| {
+        let (content, time) = (vec![ContentBlock::text(text)], Rfc3339Time("2026-01-01T00:00:00Z".into()));
+        Message::User { content, time }
+    };
+    assert_eq!(harness.context_messages(vec![message("one")]).await, ContextDecision::Unchanged);
+    let replaced = harness.context_messages(vec![message("one"), message("two")]).await;
+    assert_eq!(replaced, ContextDecision::replace(vec![message("two")]));
+}
+
+#[tokio::test]
+async fn answers_are_kept_or_replaced() {
+    let hush = Extension::new("hush", "1").intercept_message_end(|answer, _host| async move {
+        let mut content = answer.content.clone();
+        for block in &mut content {
+            if let AssistantBlock::Text { text } = block {
+                *text = text.replace("SECRET", "[hidden]");
+            }
+        }
+        match content == answer.content {
+            true => MessageEndDecision::Unchanged,
+            false => MessageEndDecision::replace(content),
+        }
+    });
+    let harness = Harness::start(hush).await;
+    let text = |text: &str| vec![AssistantBlock::Text { text: text.into() }];
+    assert_eq!(harness.message_end(text("hi"), StopCause::End).await, MessageEndDecision::Unchanged);
+    let replaced = harness.message_end(text("a SECRET"), StopCause::Length).await;
+    assert_eq!(replaced, MessageEndDecision::replace(text("a [hidden]")));
+}
+
+/// A result may have 8 MiB, although other lines of an extension may have 1 MiB only.
+#[tokio::test]
+async fn long_results_are_answered() {
+    let long = "x".repeat(2 * 1024 * 1024);
+    let details = RawJson::from_value(&json!({"n": 1})).unwrap();
+    let echo = Extension::new("echo", "1").intercept_tool_result(move |result, _host| {
+        let details = Some(details.clone());
+        async move {
+            ToolResultDecision::Change(ToolResultChange {
+                content: Some(result.content),
+                details,
+                is_error: None,
+            })
+        }
+    });
+    let harness = Harness::start(echo).await;
+    let question = finished_call(&long);
+    let answer = harness.tool_result(question.clone()).await;
+    let ToolResultDecision::Change(ToolResultChange { content: Some(content), .. }) = answer else {
+        panic!()
+    };
+    assert!(content == question.content);
+}
