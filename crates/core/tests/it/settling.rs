@@ -53,7 +53,7 @@ async fn run_goes_on_with_the_message_of_the_first_hook() {
     let agent = script.agent().before_settle(Panics).before_settle(hook.clone()).before_settle(other.clone());
     let agent = agent.build().unwrap();
     run(&agent).await.1.unwrap();
-    assert_eq!(transcript(&agent), ["user go", "assistant one", "user go on 0", "assistant two"]);
+    assert_eq!(transcript(&agent), ["user go", "assistant one ", "user go on 0", "assistant two "]);
     let about = |text: &str, continued| SettlingRun { text: text.into(), continued };
     assert_eq!(*hook.asked.lock().unwrap(), [about("one", 0), about("two", 1)]);
     assert_eq!(*other.asked.lock().unwrap(), [about("two", 1)]);
@@ -67,7 +67,7 @@ async fn two_hooks_cannot_keep_a_run_going_for_ever() {
     run(&agent).await.1.unwrap();
     let said = transcript(&agent);
     assert_eq!(said.iter().filter(|line| line.starts_with("user go on")).count(), 10);
-    assert_eq!(said.last().map(String::as_str), Some("assistant more"));
+    assert_eq!(said.last().map(String::as_str), Some("assistant more "));
 }
 
 #[tokio::test]
@@ -77,7 +77,13 @@ async fn message_of_the_user_comes_before_that_of_a_hook() {
     let agent = script.agent().before_settle(hook.clone()).build().unwrap();
     *hook.steered.lock().unwrap() = Some(agent.clone());
     run(&agent).await.1.unwrap();
-    let expect =
-        ["user go", "assistant one", "user mine first", "assistant two", "user go on 0", "assistant three"];
+    let expect = [
+        "user go",
+        "assistant one ",
+        "user mine first",
+        "assistant two ",
+        "user go on 0",
+        "assistant three ",
+    ];
     assert_eq!(transcript(&agent), expect);
 }

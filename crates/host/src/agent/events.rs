@@ -26,7 +26,7 @@ impl EventBroadcaster {
     }
 
     /// Sends an event to the extensions that watch it, each in the form that it reads. Never waits.
-    pub(crate) fn broadcast(&self, event: &AgentEvent) {
+    pub(crate) fn broadcast_event(&self, event: &AgentEvent) {
         let name = event.kind().name();
         let tool = tool_name(event);
         let lifecycle = EventTopic::for_lifecycle(name, tool);
@@ -76,7 +76,7 @@ impl Observer for EventBroadcaster {
         if let AgentEvent::Session { id, .. } | AgentEvent::SessionRepaired { id, .. } = event {
             self.pump.set_session(id);
         }
-        self.broadcast(event);
+        self.broadcast_event(event);
     }
 }
 

@@ -75,7 +75,7 @@ impl Host {
         shared.pump.set_session(&start.session_id);
         let entries = self.inner.active_extensions();
         let broadcaster = self.event_broadcaster(entries.clone());
-        broadcaster.broadcast(&session.event());
+        broadcaster.broadcast_event(&session.event());
         broadcaster.broadcast_session_start(&start);
         shared.session_start.begin(start);
         for entry in entries.iter().filter(|entry| entry.is_ready_for(InterceptKind::SessionStart)) {

@@ -483,7 +483,7 @@ fn withdrawn_prompt_of_an_extension_does_not_start() {
       to extension 1: done
     ext prompt "message":"c"
       to extension 1: {"started":true}
-      start "c"
+      start for an extension "c"
     withdraw 1
     withdraw 9
     "#);
