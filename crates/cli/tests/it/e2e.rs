@@ -33,6 +33,7 @@ mod rpc;
 mod rpc_asking;
 mod rpc_client;
 mod rpc_clients;
+mod rpc_controlling;
 mod rpc_extensions;
 mod rpc_guide;
 mod rpc_sessions;

@@ -1,0 +1,75 @@
+//! Extensions in Python that control the session, over the bare protocol.
+
+use haft_test_support::model_server::Scenario;
+use serde_json::{Value, json};
+
+use super::rpc_client::{Client, text_of};
+use super::scene::Scene;
+
+/// A command that names the session, limits the tools, and sends a prompt.
+const CONTROLS: &str = r#"
+emit("register_command", name="plan", description="Plan first.")
+emit("ready")
+steps = [
+    ("set_name", {"name": "plan"}),
+    ("set_tools", {"tools": ["read"]}),
+    ("prompt", {"message": "Plan the work."}),
+    ("wait_idle", {}),
+    ("set_tools", {}),
+    ("get_state", {}),
+]
+for frame in frames():
+    if frame["type"] == "command_invoked":
+        emit("host_call", call="set_working", args={"text": "Planning"})
+        emit("host_call", id="0", call=steps[0][0], args=steps[0][1])
+        emit("command_response", id=frame["id"], action="noop")
+    elif frame["type"] == "host_result":
+        mark(f"{steps[int(frame['id'])][0]}: {frame.get('code', 'done')}")
+        step = int(frame["id"]) + 1
+        if frame.get("is_error"):
+            continue
+        if step < len(steps):
+            emit("host_call", id=str(step), call=steps[step][0], args=steps[step][1])
+        else:
+            emit("notify", level="info", message=f"planned {frame['value']['name']}")
+"#;
+
+fn scene() -> Scene {
+    Scene::new(vec![Scenario::text("First this, then that.")])
+}
+
+#[test]
+fn command_in_python_plans_with_fewer_tools() {
+    let scene = scene().python("planner", CONTROLS);
+    let mut client = Client::of(&scene, &[]);
+    client.done("hello", &json!({}));
+    client.done("run_command", &json!({"name": "plan"}));
+    let working = client.event("set_working");
+    assert_eq!((&working["extension"], &working["text"]), (&json!("planner"), &json!("Planning")));
+    let said = client.event("assistant_message");
+    assert_eq!(text_of(&said), "First this, then that.");
+    assert_eq!(client.event("ext_notify")["message"], "planned plan");
+    let left = client.end();
+    left.expect(0);
+    let request = &scene.server.requests()[0].body;
+    let tools: Vec<&Value> =
+        request["tools"].as_array().unwrap().iter().map(|tool| &tool["function"]["name"]).collect();
+    assert_eq!(tools, ["read"]);
+}
+
+#[test]
+fn run_without_a_server_carries_out_no_commands() {
+    let scene = scene().python(
+        "planner",
+        r#"
+emit("ready")
+emit("host_call", id="0", call="get_state", args={})
+for frame in frames():
+    if frame["type"] == "host_result":
+        emit("notify", level="info", message=f"get_state: {frame['code']}")
+"#,
+    );
+    let ran = scene.haft(&["--json", "go"]);
+    ran.expect(0);
+    assert_eq!(ran.of("ext_notify")[0]["message"], "get_state: unsupported");
+}
