@@ -473,7 +473,9 @@ impl<T> ExtensionSession<T> {
             return;
         }
         let code = match kind {
-            QuestionKind::Intercept | QuestionKind::ContentIntercept => FaultCode::HookTimeout,
+            QuestionKind::Intercept | QuestionKind::ContentIntercept | QuestionKind::Wait => {
+                FaultCode::HookTimeout
+            }
             QuestionKind::Command | QuestionKind::Completions | QuestionKind::Tool => FaultCode::CallTimeout,
         };
         self.out.push_fault(code, format!("{what} was not answered within {seconds} s"));

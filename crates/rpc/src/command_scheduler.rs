@@ -138,7 +138,7 @@ impl CommandScheduler {
             Command::WaitIdle(_) if self.is_idle() => {
                 vec![asked.into_reply(Ok(ReplyPayload::from_value(NoData {})))]
             }
-            _ if self.open.len() >= MOST_OPEN => vec![asked.into_failure(too_many_commands_failure())],
+            _ if self.is_full_for(&asked.to) => vec![asked.into_failure(too_many_commands_failure())],
             Command::WaitIdle(_) => {
                 let ticket = self.issue_ticket(asked);
                 self.idle_waiters.push(ticket);
@@ -272,6 +272,13 @@ impl CommandScheduler {
     fn is_busy(&self) -> bool {
         let moves = |ticket| self.open.get(ticket).is_some_and(|asked| asked.kind == CommandKind::MoveTo);
         self.works || !self.waiting.is_empty() || self.holding.iter().any(moves)
+    }
+
+    /// True if the client has too many open commands. The host limits those of extensions.
+    fn is_full_for(&self, sender: &CommandSource) -> bool {
+        let is_of_client = |to: &CommandSource| matches!(to, CommandSource::Client(_));
+        let of_client = self.open.values().filter(|asked| is_of_client(&asked.to));
+        is_of_client(sender) && of_client.count() >= MOST_OPEN
     }
 
     /// True if no job runs, and none can start.

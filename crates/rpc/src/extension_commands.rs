@@ -8,8 +8,9 @@ use haft_protocol::ids::ExtensionName;
 use haft_protocol::rpc::{CommandFailure, CommandKind, ErrorCode, ReplyPayload, RpcRequest};
 use tokio::sync::{mpsc, oneshot};
 
-/// The maximum number of commands of extensions that make the model work, between two messages of the
-/// client. Without a limit, extensions could make the model work forever by answering each other.
+/// The maximum number of commands of extensions that make the model work or open a session, in the whole
+/// process, between two messages of the client. Without a limit, extensions could make the model work
+/// forever by answering each other.
 pub const MOST_EXTENSION_PROMPTS: u32 = 50;
 
 /// The number of a command of an extension.
@@ -116,8 +117,8 @@ impl ExtensionCommandQueue {
     }
 }
 
-/// True for commands that make the model work.
-pub(crate) fn makes_model_work(kind: CommandKind) -> bool {
+/// True for commands that make the model work, or open a session in which it may work.
+fn makes_model_work(kind: CommandKind) -> bool {
     matches!(
         kind,
         CommandKind::Prompt
@@ -125,11 +126,41 @@ pub(crate) fn makes_model_work(kind: CommandKind) -> bool {
             | CommandKind::FollowUp
             | CommandKind::RunCommand
             | CommandKind::Compact
+            | CommandKind::NewSession
+            | CommandKind::Fork
     )
 }
 
+/// The number of such commands since the last message of the client.
+#[derive(Debug, Default)]
+pub(crate) struct ExtensionPromptCount(u32);
+
+impl ExtensionPromptCount {
+    /// Counts a command of the client, which allows extensions new ones.
+    pub(crate) fn count_client(&mut self, kind: CommandKind) {
+        if makes_model_work(kind) {
+            self.0 = 0;
+        }
+    }
+
+    /// Counts a command of an extension.
+    ///
+    /// # Errors
+    /// [`CommandFailure`] beyond [`MOST_EXTENSION_PROMPTS`].
+    pub(crate) fn count_extension(&mut self, kind: CommandKind) -> Result<(), CommandFailure> {
+        if !makes_model_work(kind) {
+            return Ok(());
+        }
+        if self.0 >= MOST_EXTENSION_PROMPTS {
+            return Err(too_many_prompts_failure());
+        }
+        self.0 += 1;
+        Ok(())
+    }
+}
+
 /// Returns the reply to a command beyond [`MOST_EXTENSION_PROMPTS`].
-pub(crate) fn too_many_prompts_failure() -> CommandFailure {
+fn too_many_prompts_failure() -> CommandFailure {
     let error = format!(
         "extensions have sent {MOST_EXTENSION_PROMPTS} messages since the last message of the person, \
          which is the limit; the next message of the person allows more"

@@ -79,6 +79,7 @@ pub(crate) fn start(start: ActorConfig, connection: Connection) -> ExtensionHand
         extension: start.reporter.name.clone(),
         frontend: Arc::clone(&start.frontend),
         log: Arc::clone(&start.log),
+        reporter: start.reporter.clone(),
     };
     // Boxed: otherwise each async layer would hold a copy of the actor's memory.
     let actor = Box::new(ExtensionActor {

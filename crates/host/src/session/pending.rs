@@ -67,6 +67,8 @@ pub(crate) enum QuestionKind {
     Intercept,
     /// A hook whose answer may contain whole results or messages.
     ContentIntercept,
+    /// An event that the host waits for.
+    Wait,
 }
 
 impl QuestionKind {
@@ -79,6 +81,7 @@ impl QuestionKind {
             HostFrame::EventIntercept(question) if question.intercept.has_long_answer() => {
                 Some(Self::ContentIntercept)
             }
+            HostFrame::EventIntercept(question) if question.intercept.is_wait() => Some(Self::Wait),
             HostFrame::EventIntercept(_) => Some(Self::Intercept),
             HostFrame::HelloAck(_)
             | HostFrame::Cancel(_)
@@ -107,7 +110,7 @@ impl QuestionKind {
     /// True if an extension can learn that the query was cancelled.
     pub(crate) fn is_cancellable(self) -> bool {
         match self {
-            Self::Command | Self::Tool | Self::Intercept | Self::ContentIntercept => true,
+            Self::Command | Self::Tool | Self::Intercept | Self::ContentIntercept | Self::Wait => true,
             // A completion must arrive at once, or is useless.
             Self::Completions => false,
         }
@@ -115,14 +118,14 @@ impl QuestionKind {
 
     /// True if a hook is asked.
     pub(crate) fn is_hook(self) -> bool {
-        matches!(self, Self::Intercept | Self::ContentIntercept)
+        matches!(self, Self::Intercept | Self::ContentIntercept | Self::Wait)
     }
 
     /// True if the answer may be a long line.
     fn has_long_answer(self) -> bool {
         match self {
             Self::Tool | Self::ContentIntercept => true,
-            Self::Command | Self::Completions | Self::Intercept => false,
+            Self::Command | Self::Completions | Self::Intercept | Self::Wait => false,
         }
     }
 
@@ -137,7 +140,7 @@ impl QuestionKind {
             Self::Command => "command_response",
             Self::Completions => "command_completions_response",
             Self::Tool => "tool_result",
-            Self::Intercept | Self::ContentIntercept => "event_intercept_response",
+            Self::Intercept | Self::ContentIntercept | Self::Wait => "event_intercept_response",
         }
     }
 }
@@ -204,10 +207,12 @@ impl<T> PendingQuestions<T> {
         Some((id, open.line))
     }
 
-    /// Stops the time of a query, unless it stands still already.
+    /// Stops the time of a query, unless it stands still already. Events that the host waits for decide nothing, so
+    /// that their time always runs: no dialog holds up the end of a session or a run.
     pub(crate) fn stop_time(&mut self, id: &RequestId, now: Instant) {
         if let Some((_, open)) = self.open.iter_mut().find(|(known, _)| known == id)
             && open.standstill.is_none()
+            && open.kind != QuestionKind::Wait
         {
             let pause = open.clock.as_ref().map(GateClock::pause_clock);
             open.standstill = Some(DeadlinePause { since: now, _pause: pause });

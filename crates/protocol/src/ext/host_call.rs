@@ -76,8 +76,8 @@ pub struct HostResult {
     /// With `blocked`: the extension or hook that blocked the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// With `permission_denied`: the permission that is not granted, `fs.read`, `fs.write`, `exec`
-    /// or `ui`.
+    /// With `permission_denied`: the permission that is not granted, such as `fs.read` or
+    /// `session.control`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permission: Option<String>,
     /// Data about the result, for programs, such as the diff of a change. For `read`, `next_offset`

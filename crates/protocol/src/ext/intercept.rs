@@ -114,6 +114,29 @@ macro_rules! hooks {
 }
 
 impl Intercept {
+    /// True for an event of the role `wait`, whose response decides nothing.
+    pub fn is_wait(&self) -> bool {
+        match self {
+            Self::SessionStart(_)
+            | Self::SessionShutdown(_)
+            | Self::AgentStart(_)
+            | Self::AgentEnd(_)
+            | Self::TurnEnd(_)
+            | Self::MessageStart(_)
+            | Self::ToolEnd(_) => true,
+            Self::ToolCall(_)
+            | Self::TurnStart(_)
+            | Self::AssistantMessage(_)
+            | Self::BeforeAgentStart(_)
+            | Self::BeforeCompact(_)
+            | Self::ToolResult(_)
+            | Self::Input(_)
+            | Self::BeforeSettle(_)
+            | Self::Context(_)
+            | Self::MessageEnd(_) => false,
+        }
+    }
+
     /// True if the response may contain a whole result or message, so that its line may have
     /// [`max_result_line`](crate::ext::Limits::max_result_line) bytes.
     pub fn has_long_answer(&self) -> bool {

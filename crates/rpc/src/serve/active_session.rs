@@ -4,12 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use haft_protocol::ext::{SessionShutdownReason, SessionStartReason};
-use haft_protocol::rpc::{CommandFailure, CommandKind, ErrorCode, SessionData, SessionEnd};
+use haft_protocol::rpc::{CommandFailure, ErrorCode, SessionData, SessionEnd};
 use tokio_util::sync::CancellationToken;
 
 use super::outcome::{ReplyResult, reply_data};
-use crate::command_scheduler::{CommandScheduler, CommandSource};
-use crate::extension_commands::{MOST_EXTENSION_PROMPTS, makes_model_work, too_many_prompts_failure};
+use crate::command_scheduler::CommandScheduler;
 use crate::open_sessions::OpenSessions;
 use crate::session_provider::OpenedSession;
 
@@ -23,8 +22,6 @@ pub(super) struct ActiveSession {
     pub(super) stage: SessionStage,
     /// The reason for closing, for the client.
     pub(super) reason: SessionEnd,
-    /// The number of messages of extensions since the last message of the client.
-    extension_prompts: u32,
 }
 
 /// The stage in the life of a session.
@@ -51,28 +48,7 @@ impl ActiveSession {
             closing,
             stage: SessionStage::Open,
             reason: SessionEnd::Shutdown,
-            extension_prompts: 0,
         }
-    }
-
-    /// Counts a command that makes the model work.
-    ///
-    /// # Errors
-    /// [`CommandFailure`] if extensions have sent too many since the client's last one.
-    pub(super) fn count_prompt(
-        &mut self,
-        from: &CommandSource,
-        kind: CommandKind,
-    ) -> Result<(), CommandFailure> {
-        match from {
-            _ if !makes_model_work(kind) => {}
-            CommandSource::Client(_) => self.extension_prompts = 0,
-            CommandSource::Extension(_) if self.extension_prompts >= MOST_EXTENSION_PROMPTS => {
-                return Err(too_many_prompts_failure());
-            }
-            CommandSource::Extension(_) => self.extension_prompts += 1,
-        }
-        Ok(())
     }
 
     pub(super) fn id(&self) -> String {

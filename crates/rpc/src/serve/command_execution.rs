@@ -141,7 +141,13 @@ impl<S: SessionProvider> RpcServer<S> {
             Command::PanelResize(room) => CommandExecution::Now(extension::panel_resize(opened, room)),
             Command::CompleteCommand(wish) => extension::complete(opened, seat.closing.clone(), wish),
             Command::RunCommand(wish) => {
-                let work = extension::run_command(Arc::clone(opened), sessions, seat.closing.clone(), wish);
+                let work = extension::run_command(
+                    Arc::clone(opened),
+                    sessions,
+                    seat.closing.clone(),
+                    wish,
+                    is_of_extension,
+                );
                 let id = id.to_owned();
                 self.work.spawn(async move { TaskEvent::Ran(id, ticket, catch_panics(work).await) });
                 return None;

@@ -6,6 +6,7 @@ use haft_core::hooks::UserInput;
 use haft_host::{
     CommandError, ExtensionOrigin, ExtensionState, ExtensionStatus, Host, ReloadStats, RestartError,
 };
+use haft_protocol::content::InputSource;
 use haft_protocol::event::ExtensionFault;
 use haft_protocol::ext::{self, CommandAction};
 use haft_protocol::ids::ExtensionName;
@@ -16,7 +17,7 @@ use haft_protocol::rpc::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::input::{InputUse, resolve_input};
+use super::input::{InputUse, resolve_input, run_named_command};
 use super::outcome::{CommandExecution, ReplyResult, empty_reply, reply_data};
 use crate::command_scheduler::SessionJob;
 use crate::session_provider::{OpenedSession, SessionProvider};
@@ -48,14 +49,19 @@ pub(super) async fn run_command(
     sessions: Arc<impl SessionProvider>,
     closing: CancellationToken,
     wish: RunCommand,
+    is_of_extension: bool,
 ) -> Result<(ReplyPayload, Option<SessionJob>), CommandFailure> {
     let RunCommand { name, args } = wish;
     if name.contains(char::is_whitespace) {
         return Err(unknown_command(&name));
     }
     let written = if args.is_empty() { format!("/{name}") } else { format!("/{name} {args}") };
-    let input = session.create_input(written, Vec::new());
-    let used = resolve_input(&session, &sessions, &closing, input, false).await;
+    let mut input = session.create_input(written, Vec::new());
+    if is_of_extension {
+        input.source = InputSource::Extension;
+    }
+    let ran = run_named_command(&session, &closing, &input, false).await;
+    let used = resolve_input(&session, &sessions, &closing, input, false, ran).await;
     if closing.is_cancelled() {
         return Err(CommandFailure::new(
             ErrorCode::Shutdown,

@@ -24,21 +24,30 @@ pub(super) enum InputUse {
     Unknown(UserInput),
 }
 
-/// Runs an extension's command, or has the hooks review the input and expands a template. `plain` inputs name no
-/// command. After a cancellation the input counts as handled.
+/// Runs the extension's command that the input names; `None` if it names none. `plain` inputs name no command.
+pub(super) async fn run_named_command(
+    session: &OpenedSession,
+    cancel: &CancellationToken,
+    input: &UserInput,
+    plain: bool,
+) -> Option<ExtensionCommandResult> {
+    let (name, args) = split_command(&input.text).filter(|_| !plain)?;
+    run_extension_command(session, cancel, name, args).await
+}
+
+/// Has the hooks review the message of a command that ran, or the input itself, which may name a template. After a
+/// cancellation the input counts as handled.
 pub(super) async fn resolve_input(
     session: &OpenedSession,
     sessions: &Arc<impl SessionProvider>,
     cancel: &CancellationToken,
     input: UserInput,
     plain: bool,
+    ran: Option<ExtensionCommandResult>,
 ) -> InputUse {
     let resolved = async {
-        if !plain && let Some((name, args)) = split_command(&input.text) {
-            let ran = run_extension_command(session, cancel, name, args).await;
-            if let Some(ran) = ran {
-                return review_command_result(session, cancel, ran, input).await;
-            }
+        if let Some(ran) = ran {
+            return review_command_result(session, cancel, ran, input).await;
         }
         let Some(input) = session.agent.review_input(cancel, input).await else { return InputUse::Handled };
         match split_command(&input.text).filter(|_| !plain) {
@@ -60,7 +69,7 @@ fn split_command(text: &str) -> Option<(&str, &str)> {
 }
 
 /// The result of an extension's command, or the reason for its failure.
-type ExtensionCommandResult = Result<(CommandAction, ExtensionName), String>;
+pub(super) type ExtensionCommandResult = Result<(CommandAction, ExtensionName), String>;
 
 /// Runs a command of an extension; `None` if no extension has it.
 async fn run_extension_command(

@@ -14,7 +14,7 @@ use haft_protocol::rpc::{self, ClientEvent, CommandFailure, PromptCommand, Reply
 use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::CancellationToken;
 
-use super::input::{InputUse, resolve_input};
+use super::input::{InputUse, resolve_input, run_named_command};
 use crate::command_scheduler::{CommandTicket, SessionJob};
 use crate::session_provider::{OpenedSession, SessionProvider};
 
@@ -76,10 +76,17 @@ async fn run_prompt(
     input: UserInput,
     is_plain: bool,
 ) -> JobOutcome {
+    // A command may itself send messages to the agent, so it runs before the prompt takes its place.
+    let ran = run_named_command(session, stop, &input, is_plain).await;
+    if let Some(Err(why)) = ran {
+        session.screen.event(error_event(why));
+        return JobOutcome::with_last_event(AgentEvent::Done);
+    }
     // Later messages to the agent wait until the run has this prompt.
-    let place = Arc::clone(&session.input_order).lock_owned().await;
+    let place = stop.run_until_cancelled(Arc::clone(&session.input_order).lock_owned()).await;
+    let Some(place) = place else { return JobOutcome::with_last_event(AgentEvent::Done) };
     let (has_images, written) = (!input.images.is_empty(), input.text.clone());
-    let failure = match resolve_input(session, sessions, stop, input, is_plain).await {
+    let failure = match resolve_input(session, sessions, stop, input, is_plain, ran).await {
         // A prompt may begin with a path, so only an existing command is run.
         InputUse::Message(input) | InputUse::Unknown(input) => {
             return run_message(session, stop, input.into(), Some(place)).await;

@@ -22,7 +22,7 @@ use super::{EndReason, ServeOptions, route, session};
 use crate::auth_gate::{AuthGate, AuthRefusal};
 use crate::client_sink::ClientSink;
 use crate::command_scheduler::{CommandScheduler, CommandSource, CommandTicket, SchedulerEffect, SessionJob};
-use crate::extension_commands::{ExtensionCommandQueue, ExtensionRequest};
+use crate::extension_commands::{ExtensionCommandQueue, ExtensionPromptCount, ExtensionRequest};
 use crate::input::{IncomingLine, RequestSource};
 use crate::open_sessions::OpenSessions;
 use crate::question_broker::QuestionBroker;
@@ -60,6 +60,7 @@ pub(super) struct RpcServer<S> {
     /// The number of open commands with possibly long replies.
     pub(super) bulky: usize,
     extension_commands: ExtensionCommandQueue,
+    extension_prompts: ExtensionPromptCount,
     end: Option<EndReason>,
 }
 
@@ -87,6 +88,7 @@ impl<S: SessionProvider> RpcServer<S> {
             holds: false,
             bulky: 0,
             extension_commands,
+            extension_prompts: ExtensionPromptCount::default(),
             end: None,
         }
     }
@@ -368,14 +370,13 @@ impl<S: SessionProvider> RpcServer<S> {
         let kind = command.kind();
         route::check_images(&mut command)?;
         let (place, about) = route::route_command(kind, session, &self.open_sessions)?;
-        if let CommandScope::Session(id) = &place {
-            if let Some(seat) = self.open_sessions.get_mut(id) {
-                seat.count_prompt(&from, kind)?;
-            }
-            if kind == CommandKind::CloseSession {
-                self.open_sessions.check_can_close_one(id)?;
-                self.open_sessions.mark_closing(id, SessionEnd::Requested);
-            }
+        match from {
+            CommandSource::Client(_) => self.extension_prompts.count_client(kind),
+            CommandSource::Extension(_) => self.extension_prompts.count_extension(kind)?,
+        }
+        if let (CommandKind::CloseSession, CommandScope::Session(id)) = (kind, &place) {
+            self.open_sessions.check_can_close_one(id)?;
+            self.open_sessions.mark_closing(id, SessionEnd::Requested);
         }
         let effects = self.scheduler(&place).map(|desk| desk.command_from(from, command)).unwrap_or_default();
         self.apply_effects(&place, about.as_deref(), effects);

@@ -46,7 +46,7 @@ impl<'a> SessionHandle<'a> {
         Self { session: Some(session.into()), ..self }
     }
 
-    /// Sends a message to the model. Completes when the prompt starts, which waits for the prompts
+    /// Sends a message to the model, which sees the name of the extension before it. Completes when the prompt starts, which waits for the prompts
     /// before it; [`wait_idle`](Self::wait_idle) waits for its end.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use crate::clean::CleanLine;
 use crate::theme::SpinnerStyle;
 use crate::timeouts::{SPINNER_MAX, SPINNER_MIN};
 
-/// The maximum columns of the text beside the spinner, and of a frame of the spinner.
+/// The maximum columns of the title and of the text beside the spinner, and of a frame of the spinner.
 const LONGEST_TEXT: usize = 60;
 const LONGEST_FRAME: usize = 12;
 
@@ -36,7 +36,7 @@ struct WorkingLine {
 impl ExtensionScreen {
     /// Sets the title. An empty title of the extension that set the current one removes it.
     pub(super) fn set_title(&mut self, owner: ExtensionName, text: &str) {
-        let text = CleanLine::new(text);
+        let text = CleanLine::new(text).truncate_to_width(LONGEST_TEXT);
         if !text.as_str().trim().is_empty() {
             self.title = Some((owner, text));
         } else if self.title.as_ref().is_some_and(|(current, _)| *current == owner) {

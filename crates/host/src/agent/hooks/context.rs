@@ -138,6 +138,7 @@ fn clean_content(content: &mut [ContentBlock], hidden: &mut usize) -> Result<(),
 
 /// Cleans the blocks of an answer of the model.
 pub(super) fn clean_blocks(content: &mut [AssistantBlock], hidden: &mut usize) -> Result<(), String> {
+    check_calls(content)?;
     for block in content {
         match block {
             AssistantBlock::Text { text } | AssistantBlock::Thinking { text } => clean_text(text, hidden),
@@ -145,6 +146,21 @@ pub(super) fn clean_blocks(content: &mut [AssistantBlock], hidden: &mut usize) -
                 return Err(format!("the arguments of the call {:?} are not an object", call.id.as_str()));
             }
             AssistantBlock::ToolCall(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// Checks that the calls have names, and ids of their own. A model refuses other conversations.
+fn check_calls(content: &[AssistantBlock]) -> Result<(), String> {
+    let mut ids = HashSet::new();
+    for block in content {
+        let AssistantBlock::ToolCall(call) = block else { continue };
+        if call.id.as_str().is_empty() || call.name.is_empty() {
+            return Err("a tool call has no id or no name".to_owned());
+        }
+        if !ids.insert(call.id.as_str()) {
+            return Err(format!("two tool calls have the id {:?}", call.id.as_str()));
         }
     }
     Ok(())

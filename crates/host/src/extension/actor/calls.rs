@@ -8,17 +8,21 @@ use std::sync::{Arc, Weak};
 
 use futures::FutureExt as _;
 use futures::channel::mpsc;
+use haft_core::sanitize::strip_hidden_chars;
 use haft_protocol::RawJson;
 use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ext::{AskCall, AskEnd, HostCallError, HostResult};
 use haft_protocol::ids::{ExtensionName, RequestId};
-use haft_protocol::rpc::{CommandFailure, ErrorCode, RpcRequest};
+use haft_protocol::rpc::{
+    Command, CommandFailure, CompactCommand, ErrorCode, FollowUp, InterruptCommand, PromptCommand,
+    RpcRequest, SteerCommand,
+};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::extension::ActorCommand;
-use crate::extension::frontend::Frontend;
+use crate::extension::frontend::{FaultReporter, Frontend};
 use crate::extension::services::HostCallServer;
 use crate::process::log::ExtensionLog;
 use crate::session::{CallId, HostCallRequest, HostCallTask};
@@ -112,6 +116,7 @@ pub(super) struct SessionOwner {
     pub(super) extension: ExtensionName,
     pub(super) frontend: Arc<dyn Frontend>,
     pub(super) log: Arc<ExtensionLog>,
+    pub(super) reporter: FaultReporter,
 }
 
 impl SessionOwner {
@@ -125,13 +130,36 @@ impl SessionOwner {
         HostResult { value, ..HostResult::with_content(id, Vec::new()) }
     }
 
+    /// Adds the origin to a message for the model, and removes invisible characters from it. A labeled text runs no
+    /// command.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the other commands have no text for the model")]
+    fn label_message(&self, command: &mut Command) {
+        let (text, is_labeled) = match command {
+            Command::Prompt(PromptCommand { message, .. })
+            | Command::Steer(SteerCommand { message, .. })
+            | Command::FollowUp(FollowUp { message, .. }) => (message, true),
+            Command::Compact(CompactCommand { instructions: Some(text) }) => (text, false),
+            Command::Interrupt(InterruptCommand { hint }) => (hint, false),
+            _ => return,
+        };
+        let read = strip_hidden_chars(text);
+        self.reporter.report_hidden_text(read.hidden, "a message of the extension");
+        let cleaned = read.text.into_owned();
+        let is_empty = cleaned.trim().is_empty();
+        *text = match is_labeled && !is_empty && is_up(Defense::CommandOrigin) {
+            true => format!("[from extension {}]\n{cleaned}", self.extension),
+            false => cleaned,
+        };
+    }
+
     async fn execute_command(
         self,
         cancel: CancellationToken,
         id: RequestId,
-        request: RpcRequest,
+        mut request: RpcRequest,
     ) -> HostResult {
         let kind = request.command.kind();
+        self.label_message(&mut request.command);
         let executed = self.frontend.execute_command(&self.extension, request);
         let cancelled = || CommandFailure::new(ErrorCode::Aborted, "the call was cancelled");
         let outcome = cancel.run_until_cancelled(executed).await.unwrap_or_else(|| Err(cancelled()));

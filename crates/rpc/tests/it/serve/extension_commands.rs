@@ -94,7 +94,9 @@ async fn commands_run_in_the_order_in_which_they_were_sent() {
         helper.expect("host_result").await;
     }
     let taken = helper.expect("host_result").await;
-    assert_eq!(taken["value"], json!({"steering": ["a", "c"], "follow_up": ["b"], "next_turn": []}));
+    let labeled = |text: &str| format!("[from extension helper]\n{text}");
+    let steering = [labeled("a"), labeled("c")];
+    assert_eq!(taken["value"], json!({"steering": steering, "follow_up": [labeled("b")], "next_turn": []}));
     client.all_there_is().await;
     end(client, helper).await;
 }
@@ -148,6 +150,8 @@ async fn prompts_that_start_each_other_end_at_the_limit() {
         assert_eq!(refused["code"], "queue_full");
     }
     assert_eq!(run(&mut helper, "get_tools", json!({})).await.get("code"), None);
+    // Another session does not help.
+    assert_eq!(run(&mut helper, "new_session", json!({})).await["code"], "queue_full");
     client.prompt("1", "go on").await;
     assert_eq!(run(&mut helper, "prompt", json!({"message": "x"})).await.get("code"), None);
     client.until("done").await;

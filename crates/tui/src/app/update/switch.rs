@@ -8,6 +8,7 @@ use haft_protocol::thinking::ThinkingLevel;
 
 use super::super::BackendRequest;
 use super::super::deferred_input::{DeferredInput, SessionOrigin};
+use super::super::extension_screen::ExtensionScreen;
 use super::super::pending_request::PendingRequest;
 use super::super::session::CurrentSession;
 use super::super::state::AppState;
@@ -86,6 +87,7 @@ fn show_session(state: &mut AppState, id: String) {
 fn reset_view(state: &mut AppState) {
     state.stack.conversation.reset_transcript();
     state.notes.clear();
+    state.extension_screen = ExtensionScreen::default();
     state.stack.panel.close();
     state.stack.panel.allow_all();
     state.stack.composer.cancel_delayed();
