@@ -81,8 +81,9 @@ mod reviewing {
 
     use haft_sdk::protocol::rpc::{Command, CommandFailure, ErrorCode};
     use haft_sdk::testing::Harness;
-    use haft_sdk::{Extension, HostError, Response};
+    use haft_sdk::{Extension, Host, HostError, Response};
     use serde_json::{Value, json};
+    use tokio::sync::Notify;
 
     fn state() -> Value {
         let tokens = json!({"input": 0, "output": 0, "cache_read": 0, "cache_write": 0, "cost_usd": 0.0});
@@ -93,22 +94,33 @@ mod reviewing {
         })
     }
 
+    async fn review(host: &Host) -> Result<(), HostError> {
+        let session = host.session();
+        let state = session.state().await?;
+        session.set_model("anthropic/claude-opus-4-1").await?;
+        session.prompt("Review the uncommitted changes.").await?;
+        session.wait_idle().await?;
+        session.set_model(format!("{}/{}", state.provider, state.model)).await.map(drop)
+    }
+
+    fn extension() -> Extension {
+        Extension::new("review", "1.0.0").command("review", "Review the changes", |_, host| async move {
+            // The review takes longer than a command may take.
+            tokio::spawn(async move { review(&host).await.unwrap_or_else(|error| host.log(error)) });
+            Response::Noop
+        })
+    }
+
     #[tokio::test]
     async fn another_model_reviews_the_changes() {
-        let review =
-            Extension::new("review", "1.0.0").command("review", "Review the changes", |_, host| async move {
-                let session = host.session();
-                let state = session.state().await?;
-                session.set_model("anthropic/claude-opus-4-1").await?;
-                session.prompt("Review the uncommitted changes.").await?;
-                session.wait_idle().await?;
-                session.set_model(format!("{}/{}", state.provider, state.model)).await?;
-                Ok::<_, HostError>(Response::Noop)
-            });
-        let seen = Arc::new(Mutex::new(Vec::new()));
-        let log = Arc::clone(&seen);
-        let harness = Harness::start_with_session(review, move |command| {
-            log.lock().unwrap().push(serde_json::to_value(command).unwrap());
+        let (seen, reviewed) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Notify::new()));
+        let (log, finished) = (Arc::clone(&seen), Arc::clone(&reviewed));
+        let harness = Harness::start_with_session(extension(), move |command| {
+            let mut log = log.lock().unwrap();
+            log.push(serde_json::to_value(command).unwrap());
+            if log.len() == 5 {
+                finished.notify_one();
+            }
             Ok(match command.kind().name() {
                 "get_state" => state(),
                 "set_model" => json!({"provider": "x", "model": "y"}),
@@ -118,6 +130,7 @@ mod reviewing {
         })
         .await;
         assert_eq!(harness.command("review", "").await, Response::Noop);
+        reviewed.notified().await;
         let kinds: Vec<Value> = seen.lock().unwrap().iter().map(|command| command["type"].clone()).collect();
         assert_eq!(kinds, ["get_state", "set_model", "prompt", "wait_idle", "set_model"]);
         assert_eq!(seen.lock().unwrap()[4]["model"], "acme/small");
