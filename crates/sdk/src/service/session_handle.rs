@@ -24,7 +24,7 @@ use crate::host::Host;
 /// ```
 /// use haft_sdk::{Extension, Host, LifecycleEvent};
 ///
-/// let namer = Extension::new("namer", "1.0.0").on(["turn_end"], |_: LifecycleEvent, host: Host| async move {
+/// let namer = Extension::new("namer", "1.0.0").on_event("turn_end", |_: LifecycleEvent, host: Host| async move {
 ///     let named = host.session().set_name("bakery").await;
 ///     named.unwrap_or_else(|error| host.log(error));
 /// });
