@@ -127,28 +127,9 @@ impl Timeouts {
         granted.unwrap_or_else(|| self.intercept_of(hook))
     }
 
-    /// Returns the deadline of an extension's decision. An extension that writes a summary may have to call a
-    /// model.
+    /// Returns the deadline of an extension's decision.
     pub(crate) fn intercept_of(&self, hook: InterceptKind) -> Duration {
-        match hook {
-            InterceptKind::BeforeCompact => self.tool_call,
-            InterceptKind::ToolCall
-            | InterceptKind::TurnStart
-            | InterceptKind::AssistantMessage
-            | InterceptKind::BeforeAgentStart
-            | InterceptKind::SessionStart
-            | InterceptKind::SessionShutdown
-            | InterceptKind::AgentStart
-            | InterceptKind::AgentEnd
-            | InterceptKind::TurnEnd
-            | InterceptKind::MessageStart
-            | InterceptKind::ToolEnd
-            | InterceptKind::ToolResult
-            | InterceptKind::Input
-            | InterceptKind::BeforeSettle
-            | InterceptKind::Context
-            | InterceptKind::MessageEnd => self.intercept,
-        }
+        if hook.may_call_model() { self.tool_call } else { self.intercept }
     }
 
     /// Returns the time limit of a tool with this own limit in milliseconds, where 0 means no limit.

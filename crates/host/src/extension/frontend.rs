@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use haft_core::sanitize::strip_hidden_chars;
 use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::event::{AgentEvent, ExtensionFault};
 use haft_protocol::ext::{AskAnswer, AskCall, AskEnd, Panel, PanelRender, ShowCall};
@@ -108,6 +109,27 @@ pub enum GateChoice {
 pub struct HeadlessFrontend;
 
 impl Frontend for HeadlessFrontend {}
+
+/// A text of an extension for the model.
+pub(crate) struct LabeledText {
+    /// The text after its origin.
+    pub(crate) text: String,
+    /// The number of invisible characters that were removed.
+    pub(crate) hidden: usize,
+}
+
+impl LabeledText {
+    /// Adds the origin to a text, and removes invisible characters from it. `detail` follows the name of the
+    /// extension.
+    pub(crate) fn new(extension: &ExtensionName, detail: &str, text: &str) -> Self {
+        let read = strip_hidden_chars(text);
+        let origin = match is_up(Defense::CommandOrigin) {
+            true => format!("[from extension {extension}{detail}]\n"),
+            false => String::new(),
+        };
+        Self { text: origin + &read.text, hidden: read.hidden }
+    }
+}
 
 /// Reports the faults of one extension: one event and one log line for each.
 #[derive(Clone)]

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use haft_core::sanitize::strip_hidden_chars;
-use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{CommandAction, CompletionItem, InvokeCommand, QueryCompletions};
 use haft_protocol::ids::ExtensionName;
@@ -14,6 +12,7 @@ use super::completions::SupersededCompletion;
 use super::host_state::HostState;
 use crate::agent::managed_extension::ManagedExtension;
 use crate::extension::Deadline;
+use crate::extension::frontend::LabeledText;
 use crate::supervision::host_context::HostContext;
 use crate::wire::fault::{CallError, FaultCode};
 
@@ -127,14 +126,10 @@ fn find(inner: &HostState, name: &str) -> Option<(CommandInfo, Arc<ManagedExtens
 /// Adds the origin to a prompt and removes invisible characters.
 fn label_prompt(shared: &HostContext, info: &CommandInfo, action: CommandAction) -> CommandAction {
     let CommandAction::Prompt(text) = action else { return action };
-    let read = strip_hidden_chars(&text);
     let CommandInfo { name, extension, .. } = info;
-    shared.reporter(extension).report_hidden_text(read.hidden, &format!("the prompt of command {name}"));
-    let origin = match is_up(Defense::CommandOrigin) {
-        true => format!("[from extension {extension}, command {name}]\n"),
-        false => String::new(),
-    };
-    CommandAction::Prompt(origin + &read.text)
+    let LabeledText { text, hidden } = LabeledText::new(extension, &format!(", command {name}"), &text);
+    shared.reporter(extension).report_hidden_text(hidden, &format!("the prompt of command {name}"));
+    CommandAction::Prompt(text)
 }
 
 fn apply_action(shared: &HostContext, extension: &ExtensionName, action: &CommandAction) {

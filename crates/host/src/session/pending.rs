@@ -81,7 +81,7 @@ impl QuestionKind {
             HostFrame::EventIntercept(question) if question.intercept.has_long_answer() => {
                 Some(Self::ContentIntercept)
             }
-            HostFrame::EventIntercept(question) if question.intercept.is_wait() => Some(Self::Wait),
+            HostFrame::EventIntercept(question) if question.intercept.kind().is_wait() => Some(Self::Wait),
             HostFrame::EventIntercept(_) => Some(Self::Intercept),
             HostFrame::HelloAck(_)
             | HostFrame::Cancel(_)

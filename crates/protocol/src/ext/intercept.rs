@@ -85,6 +85,11 @@ macro_rules! hooks {
         }
 
         impl Intercept {
+            /// Returns the kind of the hook.
+            pub const fn kind(&self) -> InterceptKind {
+                match self { $(Self::$hook(_) => InterceptKind::$hook,)* }
+            }
+
             fn from_fields<'de, D: Deserializer<'de>>(event: &str, fields: D) -> Result<Self, D::Error> {
                 match event {
                     $($event => $question::deserialize(fields).map(Self::$hook),)*
@@ -114,48 +119,17 @@ macro_rules! hooks {
 }
 
 impl Intercept {
-    /// True for an event of the role `wait`, whose response decides nothing.
-    pub fn is_wait(&self) -> bool {
-        match self {
-            Self::SessionStart(_)
-            | Self::SessionShutdown(_)
-            | Self::AgentStart(_)
-            | Self::AgentEnd(_)
-            | Self::TurnEnd(_)
-            | Self::MessageStart(_)
-            | Self::ToolEnd(_) => true,
-            Self::ToolCall(_)
-            | Self::TurnStart(_)
-            | Self::AssistantMessage(_)
-            | Self::BeforeAgentStart(_)
-            | Self::BeforeCompact(_)
-            | Self::ToolResult(_)
-            | Self::Input(_)
-            | Self::BeforeSettle(_)
-            | Self::Context(_)
-            | Self::MessageEnd(_) => false,
-        }
-    }
-
     /// True if the response may contain a whole result or message, so that its line may have
     /// [`max_result_line`](crate::ext::Limits::max_result_line) bytes.
     pub fn has_long_answer(&self) -> bool {
-        match self {
-            Self::ToolResult(_) | Self::MessageEnd(_) | Self::Context(_) | Self::Input(_) => true,
-            Self::ToolCall(_)
-            | Self::TurnStart(_)
-            | Self::AssistantMessage(_)
-            | Self::BeforeAgentStart(_)
-            | Self::BeforeCompact(_)
-            | Self::BeforeSettle(_)
-            | Self::SessionStart(_)
-            | Self::SessionShutdown(_)
-            | Self::AgentStart(_)
-            | Self::AgentEnd(_)
-            | Self::TurnEnd(_)
-            | Self::MessageStart(_)
-            | Self::ToolEnd(_) => false,
-        }
+        matches!(self, Self::ToolResult(_) | Self::MessageEnd(_) | Self::Context(_) | Self::Input(_))
+    }
+}
+
+impl InterceptKind {
+    /// True if the extension may have to call a model for its answer, which then has the time of a tool call.
+    pub const fn may_call_model(self) -> bool {
+        matches!(self, Self::BeforeCompact)
     }
 }
 

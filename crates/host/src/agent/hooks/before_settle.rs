@@ -2,12 +2,11 @@
 
 use async_trait::async_trait;
 use haft_core::hooks::{BeforeSettle, SettleDecision, SettlingRun};
-use haft_core::sanitize::strip_hidden_chars;
-use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ext::{BeforeSettleDecision, InterceptBeforeSettle};
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::managed_extension::ManagedExtension;
+use crate::extension::frontend::LabeledText;
 
 #[async_trait]
 impl BeforeSettle for ManagedExtension {
@@ -24,12 +23,9 @@ impl BeforeSettle for ManagedExtension {
 
 /// Adds the origin to a message, as to the prompt of a command, and removes invisible characters.
 fn label_message(entry: &ManagedExtension, text: &str) -> String {
-    let read = strip_hidden_chars(text);
+    let LabeledText { text, hidden } = LabeledText::new(entry.name(), "", text);
     if let Some(extension) = entry.handle() {
-        extension.reporter().report_hidden_text(read.hidden, "the message that continues the run");
+        extension.reporter().report_hidden_text(hidden, "the message that continues the run");
     }
-    match is_up(Defense::CommandOrigin) {
-        true => format!("[from extension {}]\n{}", entry.name(), read.text),
-        false => read.text.into_owned(),
-    }
+    text
 }

@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::extension::ActorCommand;
-use crate::extension::frontend::{FaultReporter, Frontend};
+use crate::extension::frontend::{FaultReporter, Frontend, LabeledText};
 use crate::extension::services::HostCallServer;
 use crate::process::log::ExtensionLog;
 use crate::session::{CallId, HostCallRequest, HostCallTask};
@@ -134,7 +134,7 @@ impl SessionOwner {
     /// command.
     #[expect(clippy::wildcard_enum_match_arm, reason = "the other commands have no text for the model")]
     fn label_message(&self, command: &mut Command) {
-        let (text, is_labeled) = match command {
+        let (text, is_message) = match command {
             Command::Prompt(PromptCommand { message, .. })
             | Command::Steer(SteerCommand { message, .. })
             | Command::FollowUp(FollowUp { message, .. }) => (message, true),
@@ -144,11 +144,10 @@ impl SessionOwner {
         };
         let read = strip_hidden_chars(text);
         self.reporter.report_hidden_text(read.hidden, "a message of the extension");
-        let cleaned = read.text.into_owned();
-        let is_empty = cleaned.trim().is_empty();
-        *text = match is_labeled && !is_empty && is_up(Defense::CommandOrigin) {
-            true => format!("[from extension {}]\n{cleaned}", self.extension),
-            false => cleaned,
+        // An empty message stays one, so that its error says so.
+        *text = match is_message && !read.text.trim().is_empty() {
+            true => LabeledText::new(&self.extension, "", &read.text).text,
+            false => read.text.into_owned(),
         };
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use haft_protocol::ext::{HostCallError, HostResult, Limits, ResultBlock};
+use haft_protocol::ext::{HostCallError, HostResult, InterceptAgentEnd, Limits, ResultBlock};
 use haft_protocol::ids::RequestId;
 
 use super::session_fixture::SessionFixture;
@@ -253,6 +253,15 @@ fn time_of_a_request_stands_still_while_a_person_is_asked() {
     assert!(!has_timed_out(&fixture), "{}", fixture.transcript);
     fixture.pass(Duration::from_millis(200));
     assert!(has_timed_out(&fixture), "{}", fixture.transcript);
+}
+
+#[test]
+fn event_that_the_host_waits_for_keeps_its_time_during_a_question() {
+    let mut fixture = SessionFixture::ready();
+    let waited = fixture.ask("agent_end", InterceptAgentEnd { error: None }, 5);
+    confirm(&mut fixture, "a", &format!(r#","under":"{waited}""#));
+    fixture.pass(Duration::from_secs(6));
+    assert_eq!(fixture.transcript.matches("hook_timeout").count(), 1, "{}", fixture.transcript);
 }
 
 #[test]

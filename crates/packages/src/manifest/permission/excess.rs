@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use haft_launch::sandbox::NetworkAccess;
-use haft_protocol::ext::{InterceptKind, Limits};
+use haft_protocol::ext::Limits;
 
 use super::{ExecPermission, FsPermissions, InterceptPermission, Permissions, ToolPermissions};
 use crate::grant::GrantedPath;
@@ -56,25 +56,8 @@ fn excess_intercept(
 
 fn answer_ms(permission: &InterceptPermission) -> u64 {
     let limits = Limits::default();
-    permission.timeout_ms.unwrap_or(match permission.event {
-        InterceptKind::BeforeCompact => limits.tool_call_ms,
-        InterceptKind::ToolCall
-        | InterceptKind::TurnStart
-        | InterceptKind::AssistantMessage
-        | InterceptKind::BeforeAgentStart
-        | InterceptKind::SessionStart
-        | InterceptKind::SessionShutdown
-        | InterceptKind::AgentStart
-        | InterceptKind::AgentEnd
-        | InterceptKind::TurnEnd
-        | InterceptKind::MessageStart
-        | InterceptKind::ToolEnd
-        | InterceptKind::ToolResult
-        | InterceptKind::Input
-        | InterceptKind::BeforeSettle
-        | InterceptKind::Context
-        | InterceptKind::MessageEnd => limits.intercept_ms,
-    })
+    let default = if permission.event.may_call_model() { limits.tool_call_ms } else { limits.intercept_ms };
+    permission.timeout_ms.unwrap_or(default)
 }
 
 fn excess_files(asked: &FsPermissions, granted: &FsPermissions, home: Option<&Path>) -> FsPermissions {

@@ -2,6 +2,7 @@
 
 use haft_protocol::content::ContentBlock;
 use haft_protocol::event::{AgentEvent, NoteLevel};
+use haft_protocol::ext::SetWorkingCall;
 use haft_protocol::message::Message;
 use haft_protocol::rpc::{CommandFailure, ErrorCode, RpcEvent, SessionEnd};
 use haft_tui::app::{AppOptions, UiEvent};
@@ -79,6 +80,23 @@ fn resume_picker_switches_session() {
     "#);
     let options = AppOptions { resume: true, ..AppOptions::default() };
     assert!(Fake::with(options).screen().contains("write a parser"));
+}
+
+#[test]
+fn switch_restores_the_title_and_the_line_of_work() {
+    let mut fake = Fake::new();
+    let todo = || extension("todo");
+    fake.rpc(RpcEvent::SetTitle { extension: todo(), text: "3 open".to_owned() });
+    let hidden = SetWorkingCall { visible: Some(false), ..SetWorkingCall::default() };
+    fake.rpc(RpcEvent::SetWorking { extension: todo(), working: hidden });
+    assert!(fake.take_log().contains(r#"Title("3 open [todo]")"#));
+    fake.enter("/resume");
+    fake.keys("enter");
+    assert!(fake.take_log().contains(r#"Title("haft"#));
+    fake.enter("go");
+    fake.event(AgentEvent::TurnStart { step: 1 });
+    fake.event(AgentEvent::AssistantStart);
+    assert!(fake.screen().contains("· esc to stop"), "{}", fake.screen());
 }
 
 #[test]
