@@ -123,6 +123,11 @@ impl Agent {
         ExtensionToolRunner::new(&self.inner)
     }
 
+    /// Returns the agent of a runner, if it still exists.
+    pub fn of_tool_runner(runner: &ExtensionToolRunner) -> Option<Self> {
+        runner.agent_state().map(|inner| Self { inner })
+    }
+
     /// Returns the transcript so far.
     pub fn messages(&self) -> Arc<Vec<Message>> {
         self.inner.transcript.messages()

@@ -26,6 +26,7 @@ pub mod store;
 mod sync;
 mod tags;
 mod tree;
+mod watch;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -43,9 +44,12 @@ use sync::{SyncHandle, SyncReceiver};
 pub use context::{INTERRUPTED, NOT_RUN, SessionContext, build_context};
 pub(crate) use context::{complete_tool_calls, missing_result};
 pub use id::{EntryId, InvalidId, SessionId};
+pub use line::EntryLineLimits;
 pub use recover::{RecoveredSession, SessionRepair, recover};
+pub use snapshot::WatchedSession;
 pub use tags::tag_text;
 pub use tree::{fold_tags, labels};
+pub use watch::{SessionChange, SessionWatcher};
 
 /// The guarantee that an entry needs before it is acknowledged. In both cases it survives the end of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

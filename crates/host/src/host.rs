@@ -150,11 +150,18 @@ impl Host {
     }
 
     /// Serves calls of extensions from now on, under the hooks of this agent. Earlier calls wait for this for
-    /// a limited time. Does nothing without [`HostBuilder::services`].
+    /// a limited time; they need [`HostBuilder::services`]. Extensions also mirror the state of this agent.
     pub fn serve(&self, caller: ExtensionToolRunner) {
+        self.inner.shared.mirror.set_agent(caller.clone());
         if let Some(provided) = &self.inner.shared.provided {
             provided.set_caller(caller);
         }
+    }
+
+    /// Updates the extensions' mirrors of the session soon. Call this after a change of the agent outside of a run,
+    /// such as another model; events of runs and entries of the session update the mirrors by themselves.
+    pub fn update_mirrors(&self) {
+        self.inner.shared.mirror.schedule_update();
     }
 
     /// Returns the reason why all tools are blocked, if so: see [`DiscoveredExtensions::blocked`]. A reload may remove the
@@ -205,7 +212,7 @@ impl Host {
     }
 
     fn event_broadcaster(&self, entries: Vec<Arc<ManagedExtension>>) -> EventBroadcaster {
-        EventBroadcaster::new(entries, Arc::clone(&self.inner.shared.pump))
+        EventBroadcaster::new(entries, &self.inner.shared)
     }
 
     fn send_frame(&self, name: &ExtensionName, frame: HostFrame, capability: Option<&str>) {

@@ -16,6 +16,7 @@ mod grants;
 pub(crate) mod hello_ack;
 pub(crate) mod ids;
 mod liveness;
+pub(crate) mod mirror_parts;
 pub(crate) mod offers;
 mod output;
 mod panels;

@@ -17,6 +17,7 @@ mod handshake;
 mod host_call;
 mod intercept;
 mod limits;
+mod mirror;
 mod notes;
 mod panel;
 mod ping;
@@ -29,6 +30,7 @@ mod status;
 mod subscription;
 mod tool;
 
+pub use crate::agent_state::{ContextData, QueueData, ToolInfo};
 pub use crate::dialog::UiAnswer;
 pub use crate::event::HostCallError;
 pub use answer_error::AnswerError;
@@ -53,6 +55,7 @@ pub use intercept::{
     ToolCallDecision, ToolResultChange, ToolResultDecision, TurnStartDecision,
 };
 pub use limits::Limits;
+pub use mirror::{EntriesFrame, MirrorPart, StateFrame};
 pub use notes::{ClearNotes, Notify};
 pub use panel::{Panel, PanelClose, PanelKey, PanelRender, PanelResize};
 pub use ping::{Ping, Pong};

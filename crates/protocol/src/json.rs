@@ -147,6 +147,12 @@ pub(crate) fn optional_object<'de, D: Deserializer<'de>>(
     Option::<RawJson>::deserialize(deserializer)?.map(only_object).transpose()
 }
 
+/// Reads a list of objects; `null` means an empty one.
+pub(crate) fn object_list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<RawJson>, D::Error> {
+    let list = Option::<Vec<RawJson>>::deserialize(deserializer)?.unwrap_or_default();
+    list.into_iter().map(only_object).collect()
+}
+
 fn only_object<E: serde::de::Error>(json: RawJson) -> Result<RawJson, E> {
     if json.is_object() { Ok(json) } else { Err(E::custom("expected a JSON object")) }
 }
@@ -164,6 +170,10 @@ pub(crate) fn optional_array<'de, D: Deserializer<'de>>(
 
 pub(crate) fn object_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     schemars::json_schema!({ "type": "object" })
+}
+
+pub(crate) fn object_list_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({ "type": "array", "items": { "type": "object" } })
 }
 
 pub(crate) fn array_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {

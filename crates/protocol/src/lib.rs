@@ -43,6 +43,7 @@ pub mod rpc;
 pub mod text;
 pub mod thinking;
 
+mod agent_state;
 mod compact;
 mod dialog;
 mod json;

@@ -128,6 +128,8 @@ impl FrameDispatcher {
             }
             HostFrame::Cancel(cancel) => self.host.open_requests().cancel(&cancel.id),
             HostFrame::HostResult(result) => self.host.calls().complete(result),
+            HostFrame::State(change) => self.host.session_mirror().apply_state(change),
+            HostFrame::Entries(change) => self.host.session_mirror().apply_entries(change),
             HostFrame::Ping(ping) => self.outbox.push(Pong { id: ping.id }),
             HostFrame::Shutdown(_) => return Ok(DispatchOutcome::Shutdown),
         }

@@ -10,8 +10,8 @@ use haft_protocol::ext::{
     InterceptBeforeSettle, InterceptContext, InterceptInput, InterceptKind, InterceptMessageEnd,
     InterceptMessageStart, InterceptSessionShutdown, InterceptSessionStart, InterceptToolCall,
     InterceptToolEnd, InterceptToolResult, InterceptTurnEnd, InterceptTurnStart, LifecycleEvent,
-    MessageEndDecision, Ready, RegisterCommand, RegisterRejected, RegisterTool, SessionEvent, Subscribe,
-    Subscription, ToolCallDecision, ToolResultDecision, TurnStartDecision, capability,
+    MessageEndDecision, MirrorPart, Ready, RegisterCommand, RegisterRejected, RegisterTool, SessionEvent,
+    Subscribe, Subscription, ToolCallDecision, ToolResultDecision, TurnStartDecision, capability,
 };
 use haft_protocol::ids::PanelId;
 use haft_protocol::limits::MAX_TOOLS;
@@ -64,6 +64,7 @@ pub struct Extension {
     pub(crate) before_settle: Option<BoxedHandler<InterceptBeforeSettle, BeforeSettleDecision>>,
     pub(crate) context: Option<BoxedHandler<InterceptContext, ContextDecision>>,
     pub(crate) message_end: Option<BoxedHandler<InterceptMessageEnd, MessageEndDecision>>,
+    mirror: BTreeSet<MirrorPart>,
     /// Duplicate or invalid registrations, reported when the extension starts.
     faults: Vec<String>,
 }
@@ -93,6 +94,7 @@ impl Extension {
             assistant_message: None,
             before_agent_start: None,
             before_compact: None,
+            mirror: BTreeSet::new(),
             waits: WaitHandlers::default(),
             tool_result: None,
             input: None,
@@ -234,6 +236,14 @@ impl Extension {
     ) -> Self {
         let handler = EventHandler::Session(BoxedHandler::new(handler));
         self.events.push((event.into(), ToolSelection::all(), handler));
+        self
+    }
+
+    /// Mirrors these parts of the session: [`Host::session_mirror`](crate::Host::session_mirror) reads them without a
+    /// question to the host. Needs the permission `session.read`. Under a host without the capability
+    /// `mirror`, the mirror stays empty.
+    pub fn mirror_session(mut self, parts: impl IntoIterator<Item = MirrorPart>) -> Self {
+        self.mirror.extend(parts);
         self
     }
 
@@ -637,6 +647,7 @@ impl Extension {
                 self.reads_session_events() || self.waits.subscribed_kinds().next().is_some(),
                 capability::EVENTS_2,
             ),
+            (!self.mirror.is_empty(), capability::MIRROR),
             (true, capability::HOST_SERVICES),
             (self.rejected.is_some(), capability::REGISTER_REJECTED),
             (!self.tools.is_empty(), capability::TOOLS_2),
@@ -650,6 +661,7 @@ impl Extension {
             version: self.version.clone(),
             capabilities: capabilities.collect(),
             protocol_version: None,
+            mirror: self.mirror.iter().map(|part| part.name().to_owned()).collect(),
         }
     }
 

@@ -17,6 +17,7 @@ use tokio::sync::watch;
 
 use crate::config::ConfigError;
 use crate::logging;
+use crate::mirror::SessionMirror;
 use crate::open_requests::{HandledRequest, HandledToolCall, OpenRequests, RequestGuard};
 use crate::outbox::FrameOutbox;
 use crate::pending_calls::PendingCalls;
@@ -35,13 +36,14 @@ struct HostShared {
     outbox: FrameOutbox,
     calls: PendingCalls,
     requests: Arc<OpenRequests>,
+    mirror: SessionMirror,
     ack: watch::Receiver<Option<Arc<HelloAck>>>,
 }
 
 impl Host {
     pub(crate) fn new(outbox: FrameOutbox, ack: watch::Receiver<Option<Arc<HelloAck>>>) -> Self {
-        let (calls, requests) = (PendingCalls::default(), Arc::default());
-        Self { shared: Arc::new(HostShared { outbox, calls, requests, ack }), request: None }
+        let (calls, requests, mirror) = (PendingCalls::default(), Arc::default(), SessionMirror::default());
+        Self { shared: Arc::new(HostShared { outbox, calls, requests, mirror, ack }), request: None }
     }
 
     /// Returns the host for the handler of this request, which is open until the guard is dropped.
@@ -71,6 +73,11 @@ impl Host {
 
     pub(crate) fn calls(&self) -> &PendingCalls {
         &self.shared.calls
+    }
+
+    /// Returns the copy of the session; see [`Extension::mirror_session`](crate::Extension::mirror_session).
+    pub fn session_mirror(&self) -> &SessionMirror {
+        &self.shared.mirror
     }
 
     /// Shows a note to the user, with the extension's name. It disappears when the user sends the

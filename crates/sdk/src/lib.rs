@@ -36,6 +36,7 @@ mod extension;
 mod handler;
 mod host;
 mod logging;
+mod mirror;
 mod open_requests;
 mod outbox;
 mod panel;
@@ -59,6 +60,7 @@ pub use extension::{Extension, GateDecision, ToolSelection};
 pub use handler::{HandlerFn, HookHandlerFn, IntoAnswer};
 pub use host::Host;
 pub use logging::log;
+pub use mirror::{MirroredEntry, SessionMirror};
 pub use panel::PanelEvent;
 pub use service::{CommandOutput, FilePage, HostError, SessionHandle, UserInterface};
 pub use tool::{NoArgs, ToolResult};
@@ -76,7 +78,8 @@ pub use haft_protocol::ext::{
     InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptBeforeSettle, InterceptContext,
     InterceptInput, InterceptMessageEnd, InterceptMessageStart, InterceptSessionShutdown,
     InterceptSessionStart, InterceptToolCall, InterceptToolEnd, InterceptToolResult, InterceptTurnEnd,
-    InterceptTurnStart, LifecycleEvent, MessageEndDecision, MessageRole, Panel, PanelKey, RegisterRejected,
-    SessionEvent, SessionShutdownReason, SessionStartReason, SetWorkingCall, Subscribe, Subscription,
-    ToolCallDecision, ToolResultChange, ToolResultDecision, TurnStartDecision, UiAnswer,
+    InterceptTurnStart, LifecycleEvent, MessageEndDecision, MessageRole, MirrorPart, Panel, PanelKey,
+    RegisterRejected, SessionEvent, SessionShutdownReason, SessionStartReason, SetWorkingCall, StateFrame,
+    Subscribe, Subscription, ToolCallDecision, ToolResultChange, ToolResultDecision, TurnStartDecision,
+    UiAnswer,
 };

@@ -28,13 +28,13 @@ use haft_protocol::content::InputSource;
 use haft_protocol::event::{AgentEvent, NoteLevel};
 use haft_protocol::ext::{
     AskCall, AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeSettleDecision,
-    CallTool, CancelRequest, CommandAction, ContextDecision, EventGap, HelloAck, HostFrame, HostQuery,
-    InputDecision, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact,
+    CallTool, CancelRequest, CommandAction, ContextDecision, EntriesFrame, EventGap, HelloAck, HostFrame,
+    HostQuery, InputDecision, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact,
     InterceptBeforeSettle, InterceptContext, InterceptHook, InterceptInput, InterceptMessageEnd,
     InterceptToolCall, InterceptToolResult, InterceptTurnStart, InvokeCommand, LifecycleEvent,
     MessageEndDecision, PROTOCOL_VERSION, Panel, PanelClose, PanelKey, PanelResize, QueryCompletions,
     QueryResponse, RegisterCommand, RegisterRejected, RegisterTool, SessionEvent, ShowCall, Shutdown,
-    ToolCallDecision, ToolResultDecision, TurnStartDecision, UiAnswer,
+    StateFrame, ToolCallDecision, ToolResultDecision, TurnStartDecision, UiAnswer,
 };
 use haft_protocol::ids::{ExtensionName, PanelId, RequestId, ToolCallId};
 use haft_protocol::message::{AssistantBlock, Message, StopCause};
@@ -115,6 +115,7 @@ pub fn host_info() -> HelloAck {
             "cancel",
             "progress",
             "events_2",
+            "mirror",
         ]
         .map(str::to_owned)
         .into(),
@@ -300,6 +301,16 @@ impl Harness {
     /// model.
     pub async fn before_settle(&self, text: &str, continued: u32) -> BeforeSettleDecision {
         self.query(InterceptBeforeSettle { text: text.into(), continued }).await
+    }
+
+    /// Changes the state in the mirror of the session. Absent parts stay as they are.
+    pub async fn mirror_state(&self, state: StateFrame) {
+        self.send(state).await;
+    }
+
+    /// Changes the entries in the mirror of the session.
+    pub async fn mirror_entries(&self, entries: EntriesFrame) {
+        self.send(entries).await;
     }
 
     /// Sends the messages of a request to the handler of `context`.

@@ -16,7 +16,7 @@ pub fn opening() -> Vec<ExtensionFrame> {
             name: "words".into(),
             version: "1.0.0".into(),
             capabilities: vec!["tools".into()],
-            protocol_version: None,
+            ..Hello::default()
         }
         .into(),
         RegisterTool {
@@ -61,6 +61,8 @@ pub fn answer(frame: HostFrame) -> Option<ExtensionFrame> {
         | HostFrame::RegisterRejected(_)
         | HostFrame::EventGap(_)
         | HostFrame::HostResult(_)
+        | HostFrame::State(_)
+        | HostFrame::Entries(_)
         | HostFrame::HelloAck(_)
         | HostFrame::CommandInvoked(_)
         | HostFrame::CommandCompletions(_)

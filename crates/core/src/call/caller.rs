@@ -153,6 +153,10 @@ impl ExtensionToolRunner {
         Self { agent: Arc::downgrade(agent) }
     }
 
+    pub(crate) fn agent_state(&self) -> Option<Arc<AgentState>> {
+        self.agent.upgrade()
+    }
+
     /// Makes a call. `tell` receives the events of the call in addition to the agent's observers, without the events of
     /// a run.
     pub async fn call(

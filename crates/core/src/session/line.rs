@@ -7,7 +7,7 @@ use serde::ser::Error as _;
 use super::SessionError;
 use super::entry::{EntryBody, Fields, SessionEntry, SessionHeader, Unknown};
 use super::id::EntryId;
-use crate::json_shape::check_shape;
+use crate::json_shape::{ShapeLimits, check_shape};
 use crate::limits::{MAX_SESSION_LINE, SESSION_LINE_SHAPE};
 
 /// The `type` of the first line.
@@ -57,6 +57,41 @@ impl SessionEntry {
         }
         line.push(b'\n');
         Ok(line)
+    }
+}
+
+/// The limits of a line that another program reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EntryLineLimits {
+    /// The bytes of the line.
+    pub bytes: usize,
+    /// The nesting, with the entry as 1.
+    pub depth: usize,
+    /// The values and keys.
+    pub values: usize,
+}
+
+impl SessionEntry {
+    /// Returns the line without its newline. Where it exceeds the limits, another entry takes its place: of the type
+    /// `omitted`, with the same id, parent and time, the type in `of` and the length in `bytes`.
+    ///
+    /// # Errors
+    /// [`SessionError::Unwritable`], as [`to_line`](Self::to_line).
+    pub fn to_line_within(&self, limits: EntryLineLimits) -> Result<Vec<u8>, SessionError> {
+        let mut line = self.to_line()?;
+        line.pop();
+        let shape = ShapeLimits { depth: limits.depth, values: limits.values };
+        if line.len() <= limits.bytes && check_shape(&line, shape).is_ok() {
+            return Ok(line);
+        }
+        let Self { id, parent, time, body } = self;
+        let parent = parent.map_or("null".to_owned(), |parent| format!("\"{parent}\""));
+        let (time, of) = (serde_json::to_string(time)?, serde_json::to_string(body.kind())?);
+        let bytes = line.len();
+        let omitted = format!(
+            r#"{{"type":"omitted","id":"{id}","parent":{parent},"time":{time},"of":{of},"bytes":{bytes}}}"#
+        );
+        Ok(omitted.into_bytes())
     }
 }
 

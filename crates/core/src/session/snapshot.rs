@@ -1,19 +1,21 @@
 //! Operations on all branches of a session: reading, forking and abandoning them.
 
 use std::collections::{BTreeMap, HashSet};
+use std::fmt;
 use std::fs::File;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use super::SessionError;
 use super::digest::SessionDigest;
 use super::disk::RealDisk;
-use super::entry::{EntryBody, ForkOrigin, SessionEntry};
+use super::entry::{EntryBody, ForkOrigin, SessionEntry, SessionHeader};
 use super::id::EntryId;
 use super::recover::recover;
 use super::relocation::LogSnapshot;
 use super::state::{KnownTags, SessionSnapshot, SessionState, SnapshotStorage};
 use super::tree::{SessionTree, fold_tags};
+use super::watch::SessionWatcher;
 use super::{Session, SharedSession, header, store};
 
 impl Session {
@@ -65,6 +67,43 @@ impl Session {
         whole.entries()
     }
 
+    /// Adds a watcher, which receives all changes after the returned content. The watcher is removed when it is
+    /// dropped.
+    ///
+    /// ```
+    /// use std::sync::{Arc, Mutex, Weak};
+    ///
+    /// use haft_core::session::entry::Name;
+    /// use haft_core::session::{Durability, Session, SessionChange, SessionWatcher};
+    ///
+    /// #[derive(Default)]
+    /// struct Copy(Mutex<Vec<SessionChange>>);
+    ///
+    /// impl SessionWatcher for Copy {
+    ///     fn session_changed(&self, change: SessionChange) {
+    ///         self.0.lock().unwrap().push(change);
+    ///     }
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let session = Session::in_memory("/srv/app".as_ref());
+    /// session.append(Name { name: "release".into() }, Durability::Soon).await?;
+    /// let copy = Arc::new(Copy::default());
+    /// let weak: Weak<Copy> = Arc::downgrade(&copy);
+    /// let content = session.watch_changes(weak);
+    /// session.append(Name { name: "release 2".into() }, Durability::Soon).await?;
+    /// assert_eq!((content.entries()?.len(), copy.0.lock().unwrap().len()), (1, 1));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn watch_changes(&self, watcher: Weak<dyn SessionWatcher>) -> WatchedSession {
+        let mut state = self.shared.lock();
+        state.watchers.add(watcher);
+        let rest = state.snapshot();
+        WatchedSession { header: rest.header.clone(), leaf: rest.leaf, rest }
+    }
+
     /// Returns the current name, from any branch. Blocks the thread the first time if it has to search the file.
     ///
     /// # Errors
@@ -112,6 +151,37 @@ impl Session {
     pub fn clear(&self) -> Result<(), SessionError> {
         self.shared.lock().clear();
         Ok(())
+    }
+}
+
+/// The content of a session when its watcher was added. The watcher receives all later changes.
+pub struct WatchedSession {
+    /// The header.
+    pub header: SessionHeader,
+    /// The leaf.
+    pub leaf: Option<EntryId>,
+    rest: SessionSnapshot,
+}
+
+impl WatchedSession {
+    /// Returns the entries that are in memory, in the order in which they were read or written.
+    pub fn entries_in_memory(&self) -> &[Arc<SessionEntry>] {
+        &self.rest.entries
+    }
+
+    /// Returns every entry of all branches, each after the one that it follows. Blocks the thread while it reads the
+    /// file, if not all entries are in memory.
+    ///
+    /// # Errors
+    /// [`SessionError::Io`].
+    pub fn entries(self) -> Result<Vec<Arc<SessionEntry>>, SessionError> {
+        self.rest.entries()
+    }
+}
+
+impl fmt::Debug for WatchedSession {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WatchedSession").field("header", &self.header).finish_non_exhaustive()
     }
 }
 

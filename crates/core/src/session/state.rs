@@ -17,6 +17,7 @@ use super::recover::{RecoveredSession, SessionRepair, recover};
 use super::relocation::LogSnapshot;
 use super::relocation::{LogRelocation, RelocatedLog};
 use super::tree::{SessionTree, fold_tags};
+use super::watch::{SessionChange, SessionWatchers};
 use super::{build_context, header, resume};
 
 pub(super) struct SessionState {
@@ -36,6 +37,7 @@ pub(super) struct SessionState {
     pub(super) tags: KnownTags,
     /// The ids of all lines of the file, if they have been read.
     pub(super) file_ids: Option<HashSet<EntryId>>,
+    pub(super) watchers: SessionWatchers,
 }
 
 /// The tags of the session, as far as they are known.
@@ -158,6 +160,7 @@ impl SessionState {
             name: None,
             tags: KnownTags::Folded(BTreeMap::new()),
             file_ids: None,
+            watchers: SessionWatchers::default(),
         }
     }
 
@@ -243,10 +246,11 @@ impl SessionState {
         if let EntryBody::Tags(change) = &entry.body {
             self.tags.add(change);
         }
-        let id = entry.id;
-        self.tree.push(Arc::new(entry));
+        let (id, entry) = (entry.id, Arc::new(entry));
+        self.tree.push(Arc::clone(&entry));
         self.leaf = Some(id);
         self.given += 1;
+        self.watchers.notify_all(|| SessionChange::Appended(Arc::clone(&entry)));
         Ok((id, written))
     }
 
@@ -367,6 +371,7 @@ impl SessionState {
             (*old, *broken) = (log, None);
         }
         self.header = header;
+        self.watchers.notify_all(|| SessionChange::HeaderChanged(self.header.clone()));
         self.repairs.push(repair);
         Ok(())
     }
@@ -425,16 +430,22 @@ impl SessionState {
         if let (Err(_), Some(id)) = (self.tree.branch(entry), entry) {
             self.load(id)?;
         }
-        self.leaf = entry;
+        self.move_leaf(entry);
         Ok(())
     }
 
     /// Moves to the root. Entries that exist only in memory are dropped, because nothing can show them again.
     pub(super) fn clear(&mut self) {
-        self.leaf = None;
+        self.move_leaf(None);
         if matches!(self.kept, SessionStorage::Memory) {
             self.tree = SessionTree::default();
+            self.watchers.notify_all(|| SessionChange::Cleared);
         }
+    }
+
+    fn move_leaf(&mut self, leaf: Option<EntryId>) {
+        self.leaf = leaf;
+        self.watchers.notify_all(|| SessionChange::LeafMoved(leaf));
     }
 
     /// Reads a branch that is only in the file.

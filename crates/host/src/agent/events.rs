@@ -4,25 +4,29 @@ use std::sync::Arc;
 
 use haft_core::hooks::Observer;
 use haft_protocol::codec;
-use haft_protocol::event::AgentEvent;
+use haft_protocol::event::{AgentEvent, AgentEventKind};
 use haft_protocol::ext::{HostFrame, InterceptSessionStart, LifecycleEvent, SessionEvent};
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::message::AssistantBlock;
 
 use crate::agent::managed_extension::ManagedExtension;
+use crate::extension::mirror::SessionMirror;
 use crate::extension::send_queue::event::{EventBatch, OutgoingEvent, SESSION_START};
 use crate::extension::send_queue::pump::{EventPump, EventRecipients};
 use crate::session::offers::EventTopic;
+use crate::supervision::host_context::HostContext;
 
 /// All extensions that receive events.
 pub(crate) struct EventBroadcaster {
     recipients: Arc<dyn EventRecipients>,
     pump: Arc<EventPump>,
+    mirror: Arc<SessionMirror>,
 }
 
 impl EventBroadcaster {
-    pub(crate) fn new(entries: Vec<Arc<ManagedExtension>>, pump: Arc<EventPump>) -> Self {
-        Self { recipients: Arc::new(entries), pump }
+    pub(crate) fn new(entries: Vec<Arc<ManagedExtension>>, shared: &HostContext) -> Self {
+        let (pump, mirror) = (Arc::clone(&shared.pump), Arc::clone(&shared.mirror));
+        Self { recipients: Arc::new(entries), pump, mirror }
     }
 
     /// Sends an event to the extensions that watch it, each in the form that it reads. Never waits.
@@ -77,7 +81,22 @@ impl Observer for EventBroadcaster {
             self.pump.set_session(id);
         }
         self.broadcast_event(event);
+        if changes_state(event.kind()) {
+            self.mirror.schedule_update();
+        }
     }
+}
+
+/// True for events that follow a change of what extensions mirror.
+fn changes_state(kind: AgentEventKind) -> bool {
+    matches!(
+        kind,
+        AgentEventKind::TurnStart
+            | AgentEventKind::TurnEnd
+            | AgentEventKind::QueueUpdate
+            | AgentEventKind::CompactionEnd
+            | AgentEventKind::Done
+    )
 }
 
 /// True if an extension watches the event, or watched it before.

@@ -20,6 +20,7 @@ use super::deadline_timer::DeadlineTimer;
 use super::rare_events::RareEventPoller;
 use super::{ActorCommand, AnswerSender, ExtensionHandle, ExtensionSnapshot, HandleInner};
 use crate::extension::frontend::{FaultReporter, Frontend};
+use crate::extension::mirror::SessionMirror;
 use crate::extension::send_queue::event::EventFilter;
 use crate::extension::send_queue::pump::EventPump;
 use crate::extension::send_queue::{QueueOwner, SendQueue, WriterEnd};
@@ -62,6 +63,7 @@ pub(crate) struct ActorConfig {
     /// True if the extension may exit while no query is open.
     pub(crate) on_demand: bool,
     pub(crate) pump: Arc<EventPump>,
+    pub(crate) mirror: Arc<SessionMirror>,
     pub(crate) desk: Option<Arc<HostCallServer>>,
 }
 
@@ -104,6 +106,7 @@ pub(crate) fn start(start: ActorConfig, connection: Connection) -> ExtensionHand
         changes: start.changes,
         on_end: start.on_end,
         on_demand: start.on_demand,
+        mirror: start.mirror,
         calls: HostCallTasks::new(start.desk, owner),
     });
     tokio::spawn(actor.run());
@@ -139,6 +142,7 @@ struct ExtensionActor {
     changes: watch::Sender<u64>,
     on_end: EndHandler,
     on_demand: bool,
+    mirror: Arc<SessionMirror>,
     calls: HostCallTasks,
 }
 
@@ -438,6 +442,7 @@ impl ExtensionActor {
         };
         let reports_gaps = offers.only_watch() && offers.has_capability(capability::EVENT_GAP);
         self.queue.0.subscribe(filter, reports_gaps);
+        self.queue.0.mirror_parts(&self.mirror, offers.mirror);
         self.snapshot.send_replace(snapshot);
         self.changes.send_modify(|count| *count += 1);
     }

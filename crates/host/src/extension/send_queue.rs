@@ -16,7 +16,7 @@ use std::future::poll_fn;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
@@ -28,6 +28,8 @@ use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
 use super::ActorCommand;
+use super::mirror::{MirrorFollower, MirrorPlace, SessionMirror};
+use crate::session::mirror_parts::MirrorParts;
 use crate::wire::pipe::LONG_LINE;
 use crate::wire::stdin_writer::StdinWriter;
 use event::{EventBatch, EventFilter, EventRun};
@@ -52,12 +54,14 @@ pub(crate) struct SendQueue {
     /// True if an event was sent since the extension's last sign of life.
     was_told: AtomicBool,
     lost: AtomicUsize,
+    mirror: OnceLock<Arc<SessionMirror>>,
 }
 
 struct SendQueueState {
     /// `None` after the end.
     outlet: Option<StdinWriter>,
     lines: WaitingLines,
+    mirror: Option<QueueMirror>,
     filter: EventFilter,
     /// The number of the last written line.
     written: u64,
@@ -74,6 +78,20 @@ struct SendQueueState {
     is_pumped: bool,
     task: Option<AbortHandle>,
     idle: Option<Waker>,
+}
+
+/// The mirror of a queue's extension.
+struct QueueMirror {
+    source: Arc<SessionMirror>,
+    place: MirrorPlace,
+}
+
+/// The part of the mirror that must be in the queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum MirrorNeed {
+    /// All of it, because a line follows that needs it.
+    Whole,
+    UntilFull,
 }
 
 #[derive(Debug)]
@@ -101,6 +119,7 @@ impl SendQueue {
         let state = SendQueueState {
             outlet: Some(outlet),
             lines: WaitingLines::new(limits),
+            mirror: None,
             filter: EventFilter::default(),
             written: 0,
             flushed: 0,
@@ -123,16 +142,35 @@ impl SendQueue {
             ahead: AtomicUsize::new(0),
             was_told: AtomicBool::new(false),
             lost: AtomicUsize::new(0),
+            mirror: OnceLock::new(),
         }
+    }
+
+    /// Sends these parts of the session from now on. Only the first call has an effect: an extension chooses the
+    /// parts once.
+    pub(crate) fn mirror_parts(self: &Arc<Self>, mirror: &Arc<SessionMirror>, parts: MirrorParts) {
+        if parts.is_empty() || self.mirror.set(Arc::clone(mirror)).is_err() {
+            return;
+        }
+        mirror.add_follower(parts, Arc::downgrade(self) as _);
+        mirror.refresh_content();
+        let mut state = self.lock();
+        state.mirror = Some(QueueMirror { source: Arc::clone(mirror), place: MirrorPlace::new(parts) });
+        drop(state);
+        Arc::clone(self).follow_up();
     }
 
     /// Adds a line that must arrive; returns false when there is no room. Never waits.
     pub(crate) fn push(self: &Arc<Self>, number: u64, text: String) -> bool {
         self.pump.distribute_events();
+        if let Some(mirror) = self.mirror.get() {
+            mirror.refresh_content();
+        }
         let mut state = self.lock();
         if state.is_closed || !state.lines.has_room_for(text.len()) {
             return false;
         }
+        state.fill_mirror(MirrorNeed::Whole);
         // Usually a query: queuing it first would cost 2 % more time.
         let left = if state.lines.is_empty() { state.write_at_once(text.as_bytes()) } else { 0 };
         if left == text.len() {
@@ -169,6 +207,8 @@ impl SendQueue {
         }
         let is_ahead = self.ahead.load(Ordering::Acquire) > 0;
         let (mut is_new, mut lost) = (false, 0);
+        // An event never tells of something that the mirror does not have yet, unless the extension reads slowly.
+        state.fill_mirror(MirrorNeed::UntilFull);
         let SendQueueState { filter, lines, .. } = &mut *state;
         for run in batch.runs(filter) {
             if is_ahead {
@@ -316,7 +356,28 @@ impl SendQueue {
     }
 }
 
+impl MirrorFollower for SendQueue {
+    fn follow_up(self: Arc<Self>) {
+        let mut state = self.lock();
+        if !state.is_closed && state.fill_mirror(MirrorNeed::UntilFull) {
+            self.hand_to_pump(state);
+        }
+    }
+}
+
 impl SendQueueState {
+    /// Adds frames of the mirror. Returns true if there were any.
+    fn fill_mirror(&mut self, need: MirrorNeed) -> bool {
+        let Self { mirror: Some(QueueMirror { source, place }), lines, .. } = self else { return false };
+        let mut is_new = false;
+        while need == MirrorNeed::Whole || lines.has_room_for_mirror() {
+            let Some(frame) = source.next_frame(place) else { break };
+            lines.push_mirror(frame);
+            is_new = true;
+        }
+        is_new
+    }
+
     /// True if the task has work.
     fn is_due(&self) -> bool {
         !self.lines.is_empty() || !self.is_flushed || self.is_closed
@@ -397,6 +458,7 @@ impl SendQueueState {
             outlet.enlarge_pipe();
         }
         self.note_written(number);
+        self.fill_mirror(MirrorNeed::UntilFull);
         Poll::Ready(Ok(()))
     }
 

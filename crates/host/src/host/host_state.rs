@@ -61,7 +61,7 @@ impl HostState {
     pub(super) fn broadcast_event(&self, event: &AgentEvent) {
         let pump = &self.shared.pump;
         if is_watched(pump, event) {
-            EventBroadcaster::new(self.active_extensions(), Arc::clone(pump)).broadcast_event(event);
+            EventBroadcaster::new(self.active_extensions(), &self.shared).broadcast_event(event);
         }
     }
 

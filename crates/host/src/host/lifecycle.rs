@@ -73,6 +73,7 @@ impl Host {
         };
         self.inner.turns.set_session(start.session_id.clone());
         shared.pump.set_session(&start.session_id);
+        shared.mirror.set_session(session);
         let entries = self.inner.active_extensions();
         let broadcaster = self.event_broadcaster(entries.clone());
         broadcaster.broadcast_event(&session.event());

@@ -20,7 +20,8 @@ use haft_protocol::ids::RequestId;
 
 use super::calls::{CallRefusal, ServedRequest, first_line};
 use super::dialect::{HELLO, QueryAnswer, SessionDialect};
-use super::grants::{reject_tool, split_granted};
+use super::grants::{reject_mirror, reject_tool, split_granted};
+use super::mirror_parts::MirrorParts;
 use super::offers::ExtensionOffers;
 use super::output::CallId;
 use super::pending::{OpenQuestion, QuestionFate, QuestionKind};
@@ -192,8 +193,21 @@ impl<T> ExtensionSession<T> {
         }
         self.watch.pings = hello.capabilities.iter().any(|name| name == capability::PING);
         Arc::make_mut(&mut self.offers).capabilities = hello.capabilities;
+        self.set_mirror(&hello.mirror, now);
         self.phase = ConnectionPhase::Registering { until: now + self.facts.timeouts.ready, idle_at: None };
         self.out.announce_change();
+    }
+
+    /// Sets the parts that the extension mirrors.
+    fn set_mirror(&mut self, parts: &[String], now: Instant) {
+        let parts = MirrorParts::from_names(parts);
+        if parts.is_empty() || !self.offers.has_capability(capability::MIRROR) {
+            return;
+        }
+        match self.facts.granted.as_deref().and_then(reject_mirror) {
+            Some(rejected) => self.reject_registration(rejected, now),
+            None => Arc::make_mut(&mut self.offers).mirror = parts,
+        }
     }
 
     fn on_tool(&mut self, tool: RegisterTool, now: Instant) {

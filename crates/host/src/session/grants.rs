@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 
 use haft_packages::{InterceptPermissionRole, Permissions};
 use haft_protocol::defense::{Defense, is_up};
-use haft_protocol::ext::{InterceptKind, InterceptRole, RegisterRejected, Subscribe, Subscription};
+use haft_protocol::ext::{
+    HostService, InterceptKind, InterceptRole, RegisterRejected, Subscribe, Subscription,
+};
 use haft_protocol::names::selected_tools;
 
 use super::offers::excerpt;
@@ -18,6 +20,16 @@ pub(super) fn reject_tool(permissions: &Permissions, name: &str) -> Option<Regis
     let name = excerpt(name);
     let reason = format!("tool {name:?} is not granted: its permissions name no such tool");
     Some(register_rejection("tool", name, "tools.register", reason))
+}
+
+/// Returns the reason to reject a mirror under these permissions, if any.
+pub(super) fn reject_mirror(permissions: &Permissions) -> Option<RegisterRejected> {
+    let service = HostService::SessionRead;
+    if permissions.host.contains(&service) || !is_up(Defense::Permissions) {
+        return None;
+    }
+    let reason = format!("a mirror of the session is not granted: the permission {service} is missing");
+    Some(register_rejection("mirror", "session".to_owned(), service.name(), reason))
 }
 
 /// Splits a subscription into the granted part and the rejected entries.

@@ -16,6 +16,7 @@ use haft_protocol::names;
 use serde_json::Value;
 
 use super::filter::{ToolCallRoles, ToolFilter};
+use super::mirror_parts::MirrorParts;
 
 /// The maximum number of stored events with names that this host does not know.
 const MAX_EVENTS: usize = 64;
@@ -34,6 +35,8 @@ pub(crate) struct ExtensionOffers {
     pub(crate) gates: BTreeSet<InterceptKind>,
     /// The capabilities of its `hello`.
     pub(crate) capabilities: Vec<String>,
+    /// The mirrored parts of its `hello`.
+    pub(crate) mirror: MirrorParts,
     pub(crate) limits: Arc<Limits>,
 }
 

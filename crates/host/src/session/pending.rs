@@ -86,6 +86,8 @@ impl QuestionKind {
             HostFrame::HelloAck(_)
             | HostFrame::Cancel(_)
             | HostFrame::HostResult(_)
+            | HostFrame::State(_)
+            | HostFrame::Entries(_)
             | HostFrame::Event(_)
             | HostFrame::PanelKey(_)
             | HostFrame::PanelResize(_)

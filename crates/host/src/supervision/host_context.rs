@@ -17,6 +17,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::extension::frontend::{EventSink, FaultReporter, Frontend};
+use crate::extension::mirror::SessionMirror;
 use crate::extension::send_queue::pump::EventPump;
 use crate::extension::services::{self, HostCallServer, ServiceProvider, ServiceReach};
 use crate::extension::status_line::StatusLine;
@@ -63,6 +64,7 @@ pub(crate) struct HostContext {
     /// The common hello of extensions without their own deadlines.
     common_hello_ack: OnceLock<CommonHelloAck>,
     pub(crate) pump: Arc<EventPump>,
+    pub(crate) mirror: Arc<SessionMirror>,
     pub(crate) session_start: SessionStartNotice,
     pub(crate) provided: Option<Arc<ServiceProvider>>,
 }
@@ -75,6 +77,7 @@ impl HostContext {
         provided: Option<Arc<ServiceProvider>>,
     ) -> Self {
         let state = Arc::new(StateFiles::new(config.state.clone()));
+        let pump = Arc::new(EventPump::new(&config.limits));
         Self {
             events,
             status_line: Arc::new(StatusLine::new(Arc::clone(&frontend))),
@@ -89,7 +92,8 @@ impl HostContext {
             common_hello_ack: OnceLock::new(),
             silent: SilentStarts::new(Arc::clone(&state)),
             state,
-            pump: Arc::new(EventPump::new(&config.limits)),
+            mirror: SessionMirror::new(&config.limits, Arc::clone(&pump)),
+            pump,
             session_start: SessionStartNotice::default(),
             timeouts: Arc::new(config.timeouts),
             limits: Arc::new(config.limits),
@@ -278,6 +282,7 @@ impl HostContext {
             capability::CANCEL,
             capability::PROGRESS,
             capability::EVENTS_2,
+            capability::MIRROR,
         ];
         let services = self.provided.is_some().then_some(capability::HOST_SERVICES);
         always.into_iter().chain(services).map(str::to_owned).collect()

@@ -168,6 +168,7 @@ impl ProcessSupervisor {
             on_end: self.on_end(),
             on_demand: self.spec.lifecycle.on_demand,
             pump: Arc::clone(&self.shared.pump),
+            mirror: Arc::clone(&self.shared.mirror),
             desk: self.shared.host_call_server(&self.spec, self.log()),
         };
         Some(extension::start(start, connection))

@@ -5,10 +5,11 @@ use serde::Serialize;
 use crate::codec::{CheckedJson, FrameSet};
 use crate::ext::{
     CancelRequest, ClearNotes, CommandCompletions, CommandCompletionsResponse, CommandInvoked,
-    CommandResponse, EventFrame, EventGap, EventIntercept, EventInterceptResponse, Hello, HelloAck, HostCall,
-    HostCallCancel, HostResult, LifecycleEvent, Notify, PanelClose, PanelKey, PanelRender, PanelResize, Ping,
-    Pong, Ready, RegisterCommand, RegisterRejected, RegisterTool, SessionEvent, SetStatus, Shutdown,
-    ShutdownAck, Subscribe, ToolCallFrame, ToolCallProgress, ToolResultFrame,
+    CommandResponse, EntriesFrame, EventFrame, EventGap, EventIntercept, EventInterceptResponse, Hello,
+    HelloAck, HostCall, HostCallCancel, HostResult, LifecycleEvent, Notify, PanelClose, PanelKey,
+    PanelRender, PanelResize, Ping, Pong, Ready, RegisterCommand, RegisterRejected, RegisterTool,
+    SessionEvent, SetStatus, Shutdown, ShutdownAck, StateFrame, Subscribe, ToolCallFrame, ToolCallProgress,
+    ToolResultFrame,
 };
 use crate::read;
 
@@ -115,6 +116,10 @@ frames! {
         Cancel(CancelRequest) = "cancel",
         /// Result of a `host_call`. Needs the capability `host_services`.
         HostResult(HostResult) = "host_result",
+        /// The changed parts of the session's state. Needs the capability `mirror`.
+        State(StateFrame) = "state",
+        /// New entries of the session. Needs the capability `mirror`.
+        Entries(EntriesFrame) = "entries",
         /// A key for an open panel.
         PanelKey(PanelKey) = "panel_key",
         /// The size of a panel. Needs the capability `panel_resize`.

@@ -82,6 +82,9 @@ pub mod capability {
     /// The extension receives events in the form of `--json`, and can subscribe to all of them,
     /// wait for some of them, and replace its subscriptions.
     pub const EVENTS_2: &str = "events_2";
+    /// The host sends copies of the session that the extension names in `hello.mirror`: the frames
+    /// `state` and `entries`.
+    pub const MIRROR: &str = "mirror";
 
     /// All capabilities that this version knows.
     pub const ALL: &[&str] = &[
@@ -111,11 +114,12 @@ pub mod capability {
         CANCEL,
         PROGRESS,
         EVENTS_2,
+        MIRROR,
     ];
 }
 
 /// The first frame of an extension.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Hello {
     /// The extension's name. The host uses the name of the manifest and reports a different one.
     #[serde(deserialize_with = "crate::ids::printable")]
@@ -132,6 +136,10 @@ pub struct Hello {
     #[schemars(with = "Option<u32>")]
     // The raw JSON, so that `"1"` and `1.5` are other versions and not malformed frames.
     pub protocol_version: Option<RawJson>,
+    /// The parts of the session that the extension mirrors; names of [`MirrorPart`](super::MirrorPart).
+    /// Needs the capability `mirror`. Since haft.
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+    pub mirror: Vec<String>,
 }
 
 impl Hello {

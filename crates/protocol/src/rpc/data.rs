@@ -9,6 +9,7 @@ mod state;
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::agent_state::{ContextData, QueueData, ToolInfo};
 pub use extension::{
     CommandActionKind, CommandInfo, CommandResult, CommandsData, CompletionsData, ExtensionInfo,
     ExtensionsData, ReloadData, StatusItem,
@@ -16,8 +17,8 @@ pub use extension::{
 pub use greeting::{HelloData, PongData};
 pub use message::{MessagesData, ShownBlock, ShownMessage};
 pub use session::{EntryInfo, MovedData, SessionData, SessionInfo, SessionsData, TreeData};
-pub use setup::{ModelData, ModelInfo, ModelsData, ThinkingData, ToolInfo, ToolsData, ToolsSet};
-pub use state::{ContextData, InterruptData, QueueData, QueuedData, StartedData, StateData};
+pub use setup::{ModelData, ModelInfo, ModelsData, ThinkingData, ToolsData, ToolsSet};
+pub use state::{InterruptData, QueuedData, StartedData, StateData};
 
 /// No data: the reply has no `data`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]

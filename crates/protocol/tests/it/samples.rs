@@ -8,6 +8,7 @@ use haft_protocol::ids::{ExtensionName, PanelId, RequestId, ToolCallId};
 use haft_protocol::message::{
     AssistantBlock, AssistantMessage, Message, Rfc3339Time, StopCause, ToolMessage,
 };
+use haft_protocol::thinking::ThinkingLevel;
 
 pub(crate) fn json(text: &str) -> RawJson {
     RawJson::parse(text).unwrap()
@@ -103,6 +104,7 @@ pub(crate) fn host() -> Vec<HostFrame> {
     ];
     frames.extend(waits());
     frames.extend(changes());
+    frames.extend(mirror());
     frames.extend(notifications());
     frames
 }
@@ -138,6 +140,47 @@ fn notifications() -> Vec<HostFrame> {
 
 fn call_weather(tool_id: Option<ToolCallId>) -> CallTool {
     CallTool { name: "weather".into(), args: json(r#"{"city": "Berlin"}"#), tool_id }
+}
+
+/// The frames of a mirror.
+fn mirror() -> Vec<HostFrame> {
+    let tool = ToolInfo {
+        name: "bash".into(),
+        description: "Runs a command.".into(),
+        schema: json(r#"{"type":"object"}"#),
+        active: true,
+        extension: None,
+        label: None,
+    };
+    vec![
+        StateFrame {
+            seq: 1,
+            session: "0199".into(),
+            provider: Some("anthropic".into()),
+            model: Some("claude".into()),
+            thinking: Some(ThinkingLevel::High),
+            busy: Some(false),
+            queue: Some(QueueData { steering: vec!["Not in src/".into()], ..QueueData::default() }),
+            context: Some(ContextData { tokens: 1200, estimated: 200, window: Some(200_000) }),
+            name: Some(String::new()),
+            tags: Some([("team".to_owned(), "build".to_owned())].into()),
+            tools: Some(vec![tool]),
+        }
+        .into(),
+        StateFrame { seq: 4, session: "0199".into(), busy: Some(true), ..StateFrame::default() }.into(),
+        EntriesFrame {
+            seq: 1,
+            session: "0199".into(),
+            reset: true,
+            header: Some(json(r#"{"type":"session","id":"0199","parent":null,"cwd":"/srv/app"}"#)),
+            append: vec![json(r#"{"type":"name","id":"77","parent":null,"time":"T","name":"bakery"}"#)],
+            leaf: None,
+            more: true,
+        }
+        .into(),
+        EntriesFrame { seq: 3, session: "0199".into(), leaf: Some("77".into()), ..EntriesFrame::default() }
+            .into(),
+    ]
 }
 
 fn host_result() -> HostResult {
@@ -279,7 +322,8 @@ pub(crate) fn extension() -> Vec<ExtensionFrame> {
 
 fn hello(protocol_version: Option<RawJson>) -> Hello {
     let capabilities = vec!["panels".into()];
-    Hello { name: "todo".into(), version: "1.0.0".into(), capabilities, protocol_version }
+    let mirror = if protocol_version.is_some() { vec!["entries".into(), "busy".into()] } else { Vec::new() };
+    Hello { name: "todo".into(), version: "1.0.0".into(), capabilities, protocol_version, mirror }
 }
 
 fn register_tool() -> RegisterTool {

@@ -59,6 +59,10 @@ fn host_frames_serialize_as_documented_lines() {
     {"type":"event_intercept","id":"13","event":"before_settle","text":"Done.","continued":2}
     {"type":"event_intercept","id":"12","event":"input","text":"hi","source":"rpc"}
     {"type":"event_intercept","id":"12","event":"input","text":"","images":[{"mime_type":"image/png","data":"AAAA"}],"source":"print"}
+    {"type":"state","seq":1,"session":"0199","provider":"anthropic","model":"claude","thinking":"high","busy":false,"queue":{"steering":["Not in src/"],"follow_up":[],"next_turn":[]},"context":{"tokens":1200,"estimated":200,"window":200000},"name":"","tags":{"team":"build"},"tools":[{"name":"bash","description":"Runs a command.","schema":{"type":"object"},"active":true}]}
+    {"type":"state","seq":4,"session":"0199","busy":true}
+    {"type":"entries","seq":1,"session":"0199","reset":true,"header":{"type":"session","id":"0199","parent":null,"cwd":"/srv/app"},"append":[{"type":"name","id":"77","parent":null,"time":"T","name":"bakery"}],"more":true}
+    {"type":"entries","seq":3,"session":"0199","append":[],"leaf":"77"}
     {"type":"cancel","id":"3"}
     {"type":"host_result","id":"c1","content":[{"type":"text","text":"rain\n"}],"details":{"next_offset":2001}}
     {"type":"host_result","id":"c3","content":[],"value":{"value":"No","why":"answered"}}

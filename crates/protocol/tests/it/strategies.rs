@@ -109,6 +109,16 @@ pub(crate) fn host_frame() -> impl Strategy<Value = HostFrame> {
         }),
         any::<u64>().prop_map(|lost| EventGap { lost }.into()),
         host_result(),
+        (any::<u64>(), text(), option::of(any::<bool>()), option::of(text())).prop_map(
+            |(seq, session, busy, name)| {
+                StateFrame { seq, session, busy, name, ..StateFrame::default() }.into()
+            }
+        ),
+        (any::<u64>(), text(), any::<bool>(), vec(object(), 0..3), option::of(text())).prop_map(
+            |(seq, session, reset, append, leaf)| {
+                EntriesFrame { seq, session, reset, append, leaf, ..EntriesFrame::default() }.into()
+            }
+        ),
         Just(Shutdown {}.into()),
     ]
 }
@@ -254,11 +264,12 @@ fn subscriptions() -> impl Strategy<Value = Vec<Subscription>> {
 
 pub(crate) fn extension_frame() -> impl Strategy<Value = ExtensionFrame> {
     prop_oneof![
-        (name(), text(), texts()).prop_map(|(name, version, capabilities)| Hello {
+        (name(), text(), texts(), texts()).prop_map(|(name, version, capabilities, mirror)| Hello {
             name,
             version,
             capabilities,
-            protocol_version: None
+            protocol_version: None,
+            mirror
         }
         .into()),
         (name(), text(), any::<bool>()).prop_map(|(name, description, completes)| {

@@ -226,6 +226,12 @@ impl<S: SessionProvider> RpcServer<S> {
     ) {
         let effects = self.scheduler(place).map(|desk| desk.complete(ticket, outcome)).unwrap_or_default();
         self.apply_effects(place, None, effects);
+        // The command may have changed what extensions mirror.
+        if let CommandScope::Session(id) = place
+            && let Some(host) = self.open_sessions.opened_session(id).and_then(|opened| opened.host())
+        {
+            host.update_mirrors();
+        }
     }
 
     fn start(&mut self, id: &str, job: SessionJob) {

@@ -20,6 +20,50 @@ const SHELL: &str = include_str!("../../../../docs/first-extension-shell.md");
 const RUST: &str = include_str!("../../../../docs/first-extension-rust.md");
 const GATE: &str = include_str!("../../../../docs/first-gate.md");
 
+/// The command of the guide that reads the session.
+mod mirroring {
+    use haft_sdk::protocol::ext::{ContextData, EntriesFrame, StateFrame};
+    use haft_sdk::testing::Harness;
+    use haft_sdk::{Extension, Host, MirrorPart, RawJson, Response, SessionMirror};
+
+    fn turns(mirror: &SessionMirror) -> usize {
+        let branch = mirror.current_branch();
+        let is_prompt = |line: &RawJson| line.as_str().contains(r#""role":"user""#);
+        branch.iter().filter(|entry| entry.kind == "message" && is_prompt(&entry.line)).count()
+    }
+
+    fn extension() -> Extension {
+        Extension::new("turns", "1.0.0").mirror_session([MirrorPart::Entries, MirrorPart::Context]).command(
+            "turns",
+            "Count the prompts",
+            |_, host: Host| async move {
+                let mirror = host.session_mirror();
+                let tokens = mirror.state().context.unwrap_or_default().tokens;
+                Response::display(format!("{} prompts, {tokens} tokens", turns(mirror)))
+            },
+        )
+    }
+
+    #[tokio::test]
+    async fn command_counts_the_prompts_of_its_copy() {
+        let harness = Harness::start(extension()).await;
+        assert_eq!(harness.command("turns", "").await, Response::display("0 prompts, 0 tokens"));
+        let context = Some(ContextData { tokens: 1200, ..ContextData::default() });
+        harness.mirror_state(StateFrame { context, ..StateFrame::default() }).await;
+        let said = |id: &str, parent: &str, role: &str| {
+            let message = format!(
+                r#"{{"type":"message","id":"{id}","parent":{parent},"message":{{"role":"{role}"}}}}"#
+            );
+            RawJson::parse(&message).unwrap()
+        };
+        let append =
+            vec![said("a", "null", "user"), said("b", r#""a""#, "assistant"), said("c", "null", "user")];
+        let entries = EntriesFrame { reset: true, append, leaf: Some("b".into()), ..EntriesFrame::default() };
+        harness.mirror_entries(entries).await;
+        assert_eq!(harness.command("turns", "").await, Response::display("1 prompts, 1200 tokens"));
+    }
+}
+
 /// The gate of the guide that asks the person.
 mod asking {
     use haft_sdk::{Extension, GateDecision, UiAnswer};

@@ -160,6 +160,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "content",
             "dialog",
             "message",
+            "agent_state",
             "event",
             // Lines, and the dialects in them.
             "codec",
@@ -182,6 +183,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "tool",
             "pending_calls",
             "open_requests",
+            "mirror",
             // The connection, and the extension that it is for.
             "outbox",
             "host",

@@ -57,6 +57,53 @@ fn command_in_python_plans_with_fewer_tools() {
     assert_eq!(tools, ["read"]);
 }
 
+/// A gate that looks at its copy of the session, which the host sends before each question.
+const MIRRORS: &str = r#"
+emit("subscribe", intercept=["tool_call"])
+emit("register_command", name="look", description="Look at the session.")
+emit("ready")
+state, entries = {}, []
+for frame in frames():
+    if frame["type"] == "state":
+        state.update(frame)
+    elif frame["type"] == "entries":
+        if frame.get("reset"):
+            entries = []
+        entries += frame["append"]
+    elif frame["type"] == "event_intercept":
+        roles = [entry["message"]["role"] for entry in entries if entry["type"] == "message"]
+        tools = [tool["name"] for tool in state["tools"] if tool["active"]]
+        emit("notify", level="info", message=f"{roles} busy {state['busy']} tools {tools}")
+        emit("event_intercept_response", id=frame["id"])
+    elif frame["type"] == "command_invoked":
+        kinds = sorted({entry["type"] for entry in entries})
+        text = f"{state['name']} {state['thinking']} busy {state['busy']} {kinds}"
+        emit("command_response", id=frame["id"], action="display", display=text)
+"#;
+
+#[test]
+fn mirror_in_python_is_as_new_as_each_question() {
+    let call = Scenario::new().tool("1", "read", r#"{"path":"notes.txt"}"#);
+    let hello = json!({"capabilities": ["mirror"],
+        "mirror": ["entries", "busy", "tools", "name", "thinking"]});
+    let scene = Scene::new(vec![call, Scenario::text("Rain.")]).python_with("mirror", &hello, MIRRORS);
+    let mut client = Client::of(&scene, &[]);
+    client.done("hello", &json!({}));
+    client.done("set_tools", &json!({"tools": ["read"]}));
+    client.done("prompt", &json!({"message": "Read the notes."}));
+    let note = client.event("ext_notify");
+    assert_eq!(note["message"], "['user', 'assistant'] busy True tools ['read']");
+    client.event("done");
+    client.done("set_name", &json!({"name": "weather"}));
+    client.done("set_thinking", &json!({"level": "high"}));
+    client.done("run_command", &json!({"name": "look"}));
+    let shown = client.event("ext_display");
+    let text = shown["text"].as_str().unwrap();
+    assert!(text.starts_with("weather high busy False ['message', "), "{text}");
+    assert!(text.contains("'name'"), "{text}");
+    client.end().expect(0);
+}
+
 #[test]
 fn run_without_a_server_carries_out_no_commands() {
     let scene = scene().python(

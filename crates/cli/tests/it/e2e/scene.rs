@@ -71,6 +71,13 @@ impl Scene {
         self.with(dir)
     }
 
+    /// Adds a Python extension whose first frame has these fields, too.
+    pub(crate) fn python_with(self, name: &str, hello: &Value, body: &str) -> Self {
+        let dir = self.world.project().join(name);
+        self.write_python_with(&dir, name, &json!({}), hello, body);
+        self.with(dir)
+    }
+
     /// Adds an example extension in Rust.
     pub(crate) fn example(self, name: &str) -> Self {
         let manifest =
@@ -222,13 +229,17 @@ impl Scene {
     }
 
     fn write_python(&self, dir: &Path, name: &str, more: &Value, body: &str) {
+        self.write_python_with(dir, name, more, &json!({}), body);
+    }
+
+    fn write_python_with(&self, dir: &Path, name: &str, more: &Value, hello: &Value, body: &str) {
         fs::create_dir_all(dir).unwrap();
         let mut manifest = json!({"name": name, "version": "1.0.0", "exec": "python3", "args": ["main.py"]});
         manifest.as_object_mut().unwrap().extend(patient().as_object().unwrap().clone());
         manifest.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         fs::write(dir.join("extension.json"), manifest.to_string()).unwrap();
         let marks = json!(self.marks_file());
-        fs::write(dir.join("main.py"), format!("MARKS = {marks}\n{PRELUDE}{body}")).unwrap();
+        fs::write(dir.join("main.py"), format!("MARKS = {marks}\nHELLO = {hello}\n{PRELUDE}{body}")).unwrap();
     }
 
     fn marks_file(&self) -> PathBuf {

@@ -15,6 +15,9 @@ use super::event::EventRun;
 /// The maximum number of waiting lines other than events.
 const MAX_KEPT: usize = 4096;
 
+/// The number of waiting frames of a mirror beyond which it continues only before a line that must arrive.
+const MAX_MIRROR: usize = 4;
+
 /// The maximum size of waiting events in bytes: the capacity of four full pipes.
 const EVENT_BYTES: usize = 256 * 1024;
 
@@ -29,6 +32,8 @@ enum LineKind {
     /// The line with this number of the session, which must arrive.
     Kept(u64),
     Events(usize),
+    /// A frame of the mirror, which must arrive.
+    Mirror,
     /// A placeholder for this number of lost events. Its text is written when the line is due.
     Gap(u64),
 }
@@ -46,6 +51,7 @@ pub(super) struct WaitingLines {
     left: usize,
     kept: QueueLoad,
     events: QueueLoad,
+    mirror: QueueLoad,
     /// True if a gap may have no text yet.
     has_gaps: bool,
     /// True if the extension receives the number of lost events.
@@ -61,6 +67,7 @@ impl WaitingLines {
             left: 0,
             kept: QueueLoad::default(),
             events: QueueLoad::default(),
+            mirror: QueueLoad::default(),
             has_gaps: false,
             reports_gaps: false,
             max_kept_bytes: limits.max_result_line,
@@ -73,7 +80,18 @@ impl WaitingLines {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.kept.bytes + self.events.bytes
+        self.kept.bytes + self.events.bytes + self.mirror.bytes
+    }
+
+    /// True if the mirror may continue before a line needs it.
+    pub(super) fn has_room_for_mirror(&self) -> bool {
+        self.mirror.lines < MAX_MIRROR
+    }
+
+    /// Adds a frame of the mirror.
+    pub(super) fn push_mirror(&mut self, text: Bytes) {
+        self.mirror.add(1, text.len());
+        self.lines.push_back(QueuedLine { text, kind: LineKind::Mirror });
     }
 
     /// Returns the unwritten bytes of the first line, and true if other bytes of it were written already.
@@ -158,6 +176,7 @@ impl WaitingLines {
                     self.kept.remove(1, len);
                 }
                 LineKind::Events(events) => self.events.remove(events, len),
+                LineKind::Mirror => self.mirror.remove(1, len),
                 LineKind::Gap(_) => {}
             }
             written -= rest;
@@ -174,7 +193,7 @@ impl WaitingLines {
         let begun = usize::from(self.left > 0);
         let oldest = self.lines.iter().enumerate().skip(begun).find_map(|(at, line)| match line.kind {
             LineKind::Events(events) => Some((at, events, line.text.len())),
-            LineKind::Kept(_) | LineKind::Gap(_) => None,
+            LineKind::Kept(_) | LineKind::Mirror | LineKind::Gap(_) => None,
         });
         let Some((at, events, bytes)) = oldest else { return 0 };
         let promised = self.events.lines - events >= self.max_events.lines
@@ -207,7 +226,7 @@ impl QueuedLine {
                 *lost += events;
                 true
             }
-            LineKind::Gap(_) | LineKind::Kept(_) | LineKind::Events(_) => false,
+            LineKind::Gap(_) | LineKind::Kept(_) | LineKind::Mirror | LineKind::Events(_) => false,
         }
     }
 

@@ -29,6 +29,11 @@ pub(crate) trait EventRecipients: Send + Sync {
     fn deliver(&self, batch: &EventBatch);
 }
 
+/// Other work of the pump.
+pub(crate) trait PumpTask: Send + Sync {
+    fn run_task(&self);
+}
+
 /// The event pump of a host.
 pub(crate) struct EventPump {
     longest: usize,
@@ -51,6 +56,7 @@ struct StagedEvents {
 enum PumpJob {
     Distribute,
     Write(Arc<SendQueue>),
+    Task(Arc<dyn PumpTask>),
 }
 
 impl EventPump {
@@ -130,6 +136,11 @@ impl EventPump {
         self.add_turn(PumpJob::Write(Arc::clone(queue)))
     }
 
+    /// Schedules a task. Returns false if the pump does not run.
+    pub(crate) fn schedule_task(&self, task: Arc<dyn PumpTask>) -> bool {
+        self.add_turn(PumpJob::Task(task))
+    }
+
     fn add_turn(&self, turn: PumpJob) -> bool {
         self.turns.get().is_some_and(|turns| turns.send(turn).is_ok())
     }
@@ -157,6 +168,7 @@ impl StagedEvents {
 async fn run_pump(pump: Weak<EventPump>, mut turns: mpsc::UnboundedReceiver<PumpJob>) {
     while let Some(turn) = turns.recv().await {
         match turn {
+            PumpJob::Task(task) => task.run_task(),
             PumpJob::Distribute => pump.upgrade().iter().for_each(|pump| pump.distribute_events()),
             PumpJob::Write(queue) => {
                 queue.write_some();

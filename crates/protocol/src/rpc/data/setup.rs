@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::ExtensionName;
-use crate::json::RawJson;
+use crate::agent_state::ToolInfo;
 use crate::thinking::ThinkingLevel;
 
 /// The model for requests from the next step on.
@@ -58,25 +57,6 @@ pub struct ThinkingData {
 pub struct ToolsData {
     /// The tools, in the order in which the model gets them.
     pub tools: Vec<ToolInfo>,
-}
-
-/// A tool.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct ToolInfo {
-    /// The tool's name.
-    pub name: String,
-    /// The description for the model.
-    pub description: String,
-    /// JSON Schema of the arguments.
-    pub schema: RawJson,
-    /// True if haft offers the tool to the model.
-    pub active: bool,
-    /// The extension that owns the tool; absent for haft's own tools.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub extension: Option<ExtensionName>,
-    /// The name of the tool for people; absent if the tool has none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub label: Option<String>,
 }
 
 /// The tools for requests from the next step on.

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::agent_state::{ContextData, QueueData};
 use crate::message::TokenUsage;
 use crate::thinking::ThinkingLevel;
 
@@ -61,27 +62,4 @@ pub struct StateData {
     /// The name of the session, if it has one. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-}
-
-/// The use of the context window.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct ContextData {
-    /// The tokens of the conversation and everything that is sent with it.
-    pub tokens: u64,
-    /// The estimated part of `tokens`.
-    pub estimated: u64,
-    /// The size of the context window in tokens, if known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub window: Option<u64>,
-}
-
-/// Queued messages, oldest first, as text. A word replaces each image.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct QueueData {
-    /// Messages for the next step of the current turn.
-    pub steering: Vec<String>,
-    /// Messages for the moment at which the agent would stop.
-    pub follow_up: Vec<String>,
-    /// Messages for the next prompt.
-    pub next_turn: Vec<String>,
 }
