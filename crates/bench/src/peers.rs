@@ -4,6 +4,7 @@ pub(crate) mod client;
 mod hook;
 mod host_roles;
 mod minimal_extension;
+pub(crate) mod mirror;
 mod results;
 pub(crate) mod stream;
 mod toolbox;
@@ -43,6 +44,9 @@ pub(crate) const EMPTY: &str = "empty";
 pub(crate) const IDLE: &str = "idle";
 /// An extension that counts the events it receives.
 pub(crate) const WATCHER: &str = "watcher";
+
+/// The name of the role [`mirror`].
+pub(crate) const MIRROR: &str = "mirror";
 /// An extension that subscribes to events and never reads.
 pub(crate) const STALLED: &str = "stalled";
 /// Like [`IDLE`], with a host of as many extensions as the number after the colon.
@@ -111,6 +115,7 @@ fn run_numbered_role(role: &str, number: u32) -> Result<()> {
         FLOOD => Ok(stream::run_bare()?),
         STALLED => Ok(watcher::run_stalled()?),
         WATCHER => Ok(watcher::count()?),
+        MIRROR => Ok(mirror::follow_session()?),
         EMPTY => Ok(()),
         IDLE => Ok(run_idle()?),
         HOST_OF => host_roles::host_of(count),

@@ -73,7 +73,7 @@ fn skip_line(input: &mut impl Read) -> io::Result<()> {
     Ok(())
 }
 
-fn send_note(output: &mut impl Write, what: &str, lines: usize) -> io::Result<()> {
+pub(super) fn send_note(output: &mut impl Write, what: &str, lines: usize) -> io::Result<()> {
     output.write_all(
         format!("{{\"type\":\"notify\",\"level\":\"info\",\"message\":\"{what} {lines}\"}}\n").as_bytes(),
     )?;

@@ -171,7 +171,7 @@ impl HostFanoutCandidate {
 }
 
 /// Waits until `watchers` watchers have sent this note.
-async fn wait_for_note(
+pub(super) async fn wait_for_note(
     notes: &mut mpsc::UnboundedReceiver<String>,
     word: &str,
     watchers: usize,
@@ -184,17 +184,17 @@ async fn wait_for_note(
 }
 
 /// Measures wall time and the process's own CPU time, in seconds.
-struct FanoutTimer {
+pub(super) struct FanoutTimer {
     wall: Instant,
     cpu: f64,
 }
 
 impl FanoutTimer {
-    fn start() -> Self {
+    pub(super) fn start() -> Self {
         Self { wall: Instant::now(), cpu: platform::cpu_time() }
     }
 
-    fn stop(self) -> [f64; 2] {
+    pub(super) fn stop(self) -> [f64; 2] {
         [self.wall.elapsed().as_secs_f64(), platform::cpu_time() - self.cpu]
     }
 }
@@ -207,7 +207,7 @@ fn watcher_specs(stalled: usize) -> Result<Vec<ExtensionSpec>> {
 }
 
 /// Returns a host configuration without a limit on notifications and with patience for stalled extensions.
-fn watcher_host_config() -> HostConfig {
+pub(super) fn watcher_host_config() -> HostConfig {
     let mut config = extension_query::bench_host_config();
     config.limits.notes_per_second = u32::MAX;
     config.limits.frames_per_second = u32::MAX;
