@@ -9,7 +9,7 @@ use haft_protocol::message::Rfc3339Time;
 
 use crate::compact::CompactSettings;
 use crate::hooks::{HookSet, HookSource};
-use crate::model::{Model, ModelSource, ThinkingLevel};
+use crate::model::{Model, ModelSource, RequestReview, ThinkingLevel};
 use crate::prompt::SystemPrompt;
 use crate::queue::MessageQueues;
 use crate::schema::{SchemaError, SchemaValidator};
@@ -75,6 +75,11 @@ impl AgentState {
 
     pub(crate) fn current_time(&self) -> Rfc3339Time {
         (self.config.clock)()
+    }
+
+    /// Returns the review of a request by the current hooks.
+    pub(crate) fn request_review(&self) -> RequestReview {
+        RequestReview::new(self.current_hooks().before_provider_request)
     }
 
     /// Returns the current hooks: the agent's own, then those of each source.
