@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use haft_protocol::event::AgentEvent;
 use haft_protocol::message::Rfc3339Time;
 
 use crate::compact::CompactSettings;
 use crate::hooks::{HookSet, HookSource};
-use crate::model::{Model, ModelSource, ThinkingLevel};
+use crate::model::{Model, ModelSource, RequestReview, ThinkingLevel};
 use crate::prompt::SystemPrompt;
 use crate::queue::MessageQueues;
 use crate::schema::{SchemaError, SchemaValidator};
@@ -55,12 +56,30 @@ impl AgentState {
         lock(&self.setup).clone()
     }
 
+    /// Changes the setup, and reports another model or thinking level to the observers. A run does not report it.
     pub(crate) fn change_setup(&self, change: impl FnOnce(&mut AgentSetup)) {
-        change(&mut lock(&self.setup));
+        let (before, after) = {
+            let mut setup = lock(&self.setup);
+            let before = setup.clone();
+            change(&mut setup);
+            (before, setup.clone())
+        };
+        let events = after.events_since(&before);
+        if events.is_empty() {
+            return;
+        }
+        for observer in self.current_hooks().observers {
+            events.iter().for_each(|event| observer.observe(event));
+        }
     }
 
     pub(crate) fn current_time(&self) -> Rfc3339Time {
         (self.config.clock)()
+    }
+
+    /// Returns the review of a request by the current hooks.
+    pub(crate) fn request_review(&self) -> RequestReview {
+        RequestReview::new(self.current_hooks().before_provider_request)
     }
 
     /// Returns the current hooks: the agent's own, then those of each source.
@@ -89,6 +108,20 @@ pub(crate) struct AgentSetup {
 impl AgentSetup {
     pub(crate) fn is_tool_active(&self, name: &str) -> bool {
         self.active.as_ref().is_none_or(|active| active.iter().any(|offered| offered == name))
+    }
+
+    /// Returns the events about the changes since the setup `before`.
+    fn events_since(&self, before: &Self) -> Vec<AgentEvent> {
+        let (model, level) = (self.model.info(), self.effective_thinking());
+        let model =
+            (model != before.model.info()).then(|| AgentEvent::ModelChanged { model: model.to_string() });
+        let level = (level != before.effective_thinking()).then_some(AgentEvent::ThinkingChanged { level });
+        model.into_iter().chain(level).collect()
+    }
+
+    /// Returns the thinking level that the model uses.
+    fn effective_thinking(&self) -> ThinkingLevel {
+        self.model.facts().clamp_thinking(self.thinking)
     }
 
     /// Returns the log entries for the changes since the settings `known`, and the settings after them.

@@ -1,7 +1,7 @@
 //! The hook traits: each hook is a trait with one method, and each decision is an enum.
 //!
 //! In the order of a turn: [`OnInput`], [`BeforeAgentStart`], [`BeforeTurn`], [`BeforeCompact`], [`BeforeModelRequest`],
-//! [`AfterModelResponse`], [`BeforeAssistantMessage`], and for each tool call [`BeforeToolExecute`], [`ApproveTool`],
+//! [`BeforeProviderRequest`], [`AfterModelResponse`], [`BeforeAssistantMessage`], and for each tool call [`BeforeToolExecute`], [`ApproveTool`],
 //! [`AfterToolExecute`]; at the end [`BeforeSettle`]. [`Observer`]s receive all events. The [`scope`](RefusalScope) of a [`Refusal`] determines how
 //! much work ends with the refused action.
 //!
@@ -81,6 +81,7 @@ use haft_protocol::event::AgentEvent;
 pub use tokio_util::sync::CancellationToken;
 
 use crate::compact::PendingCompaction;
+pub use crate::model::{BeforeProviderRequest, ProviderRequest, ProviderRequestDecision};
 use crate::session::EntryId;
 use crate::tool::Tool;
 
@@ -114,6 +115,8 @@ pub struct HookSet {
     pub before_turn: Vec<Arc<dyn BeforeTurn>>,
     /// Asked for every request of a step.
     pub before_model_request: Vec<Arc<dyn BeforeModelRequest>>,
+    /// Asked for every encoded request.
+    pub before_provider_request: Vec<Arc<dyn BeforeProviderRequest>>,
     /// Asked for every response of a step.
     pub after_model_response: Vec<Arc<dyn AfterModelResponse>>,
     /// Asked for every tool call.
@@ -141,6 +144,7 @@ impl HookSet {
         self.before_agent_start.extend(other.before_agent_start);
         self.before_turn.extend(other.before_turn);
         self.before_model_request.extend(other.before_model_request);
+        self.before_provider_request.extend(other.before_provider_request);
         self.after_model_response.extend(other.after_model_response);
         self.before_tool_execute.extend(other.before_tool_execute);
         self.approve_tool.extend(other.approve_tool);
@@ -160,6 +164,7 @@ impl std::fmt::Debug for HookSet {
             .field("before_agent_start", &self.before_agent_start.len())
             .field("before_turn", &self.before_turn.len())
             .field("before_model_request", &self.before_model_request.len())
+            .field("before_provider_request", &self.before_provider_request.len())
             .field("after_model_response", &self.after_model_response.len())
             .field("before_tool_execute", &self.before_tool_execute.len())
             .field("approve_tool", &self.approve_tool.len())

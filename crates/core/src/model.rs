@@ -1,6 +1,7 @@
 //! `Model`: the interface between the agent and a provider.
 
 mod facts;
+mod review;
 
 use std::fmt;
 use std::pin::Pin;
@@ -18,6 +19,10 @@ use tokio_util::sync::CancellationToken;
 use crate::tool::ToolSpec;
 
 pub use facts::{ModelFacts, TokenPrices};
+pub use review::{
+    BeforeProviderRequest, MAX_HEADERS, MAX_PAYLOAD, ProviderRequest, ProviderRequestDecision, RequestReview,
+    ReviewedRequest, check_header,
+};
 
 /// A language model behind an API, or a scripted one. `haft-providers` implements both.
 ///
@@ -153,6 +158,8 @@ pub struct ModelRequest {
     pub thinking: ThinkingLevel,
     /// Further options.
     pub options: RequestOptions,
+    /// The hooks that review the encoded request.
+    pub review: RequestReview,
 }
 
 /// Further options of a request. An unset option keeps its configured or default value.

@@ -229,6 +229,12 @@ impl MessageQueues {
         messages || state.interrupt.is_some()
     }
 
+    /// True if no run is active and no message waits that would start or continue one.
+    pub(crate) fn is_settled(&self) -> bool {
+        let state = self.lock();
+        state.run.is_none() && state.waiting.steering.is_empty() && state.waiting.follow_up.is_empty()
+    }
+
     pub(crate) fn close_if_empty(&self) -> bool {
         let mut state = self.lock();
         let none = state.waiting.steering.is_empty() && state.waiting.follow_up.is_empty();

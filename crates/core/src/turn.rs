@@ -67,8 +67,11 @@ pub(crate) async fn run_prompt(
     if !agent.queues.open(emitter.clone(), true) {
         // The observers watch the active run; this run never started.
         let emitter = emitter.without_observers();
-        return Err(finish(&emitter, TurnError { step: 0, kind: TurnErrorKind::Busy }));
+        let error = report_failure(&emitter, TurnError { step: 0, kind: TurnErrorKind::Busy });
+        emitter.emit(AgentEvent::Done);
+        return Err(error);
     }
+    emitter.emit(AgentEvent::AgentStart);
     let mut turn = TurnDriver::new(Arc::clone(&agent), emitter.clone(), cancel);
     let begun = turn.begin(prompt).await;
     let is_begun = begun.is_ok();
@@ -86,13 +89,12 @@ pub(crate) async fn run_prompt(
         let error = outcome.as_ref().err().map(TurnError::to_string);
         wait_for_hooks(&agent, &CancellationToken::new(), &WaitPoint::AgentEnd { error }).await;
     }
-    match outcome {
-        Ok(()) => {
-            emitter.emit(AgentEvent::Done);
-            Ok(())
-        }
-        Err(error) => Err(finish(&emitter, error)),
+    let ended = outcome.map_err(|error| report_failure(&emitter, error));
+    if agent.queues.is_settled() {
+        emitter.emit(AgentEvent::Settled);
     }
+    emitter.emit(AgentEvent::Done);
+    ended
 }
 
 pub(crate) fn reload(agent: &Arc<AgentState>) -> Result<(), TurnErrorKind> {
@@ -119,11 +121,10 @@ impl Drop for TurnDriver {
 }
 
 /// Reports the error to the front end, unless the user aborted the run.
-fn finish(emitter: &EventEmitter, error: TurnError) -> TurnError {
+fn report_failure(emitter: &EventEmitter, error: TurnError) -> TurnError {
     if error.kind != TurnErrorKind::Aborted {
         emitter.emit(AgentEvent::Error { message: error.to_string(), stage: error.stage() });
     }
-    emitter.emit(AgentEvent::Done);
     error
 }
 

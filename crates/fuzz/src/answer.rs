@@ -4,7 +4,9 @@ use std::sync::OnceLock;
 
 use futures::StreamExt as _;
 use futures::executor::block_on;
-use haft_core::model::{ModelError, ModelEvent, ModelRequest, ModelResponse, RequestOptions, ThinkingLevel};
+use haft_core::model::{
+    ModelError, ModelEvent, ModelRequest, ModelResponse, RequestOptions, RequestReview, ThinkingLevel,
+};
 use haft_protocol::content::ContentBlock;
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{AssistantBlock, Message, Rfc3339Time};
@@ -73,6 +75,7 @@ fn read(model: &HttpModel, pieces: Vec<Vec<u8>>) -> Vec<Result<ModelEvent, Model
         tools: Vec::new(),
         thinking: ThinkingLevel::Default,
         options: RequestOptions::default(),
+        review: RequestReview::default(),
     };
     let answer = model.replay_answer(&request, pieces).expect("the request can be encoded");
     block_on(answer.collect())

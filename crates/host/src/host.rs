@@ -336,6 +336,9 @@ fn add_hooks_of(
     if now.takes_part(InterceptKind::Context) {
         hooks.before_model_request.push(Arc::clone(entry) as _);
     }
+    if now.takes_part(InterceptKind::BeforeProviderRequest) {
+        hooks.before_provider_request.push(Arc::clone(entry) as _);
+    }
     if now.takes_part(InterceptKind::MessageEnd) {
         hooks.after_model_response.push(Arc::clone(entry) as _);
     }

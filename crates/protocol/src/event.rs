@@ -20,6 +20,7 @@ use crate::content::ContentBlock;
 use crate::ids::{ExtensionName, ToolCallId};
 use crate::json::RawJson;
 use crate::message::{AssistantBlock, Rfc3339Time, StopCause, TokenUsage};
+use crate::thinking::ThinkingLevel;
 
 /// Something that happened. Front ends print events and extensions observe them; the agent waits
 /// for neither.
@@ -55,6 +56,8 @@ pub enum AgentEvent {
         /// The next step for the user.
         message: String,
     },
+    /// A run begins. The messages that start it follow.
+    AgentStart,
     /// The user's message entered the transcript.
     UserMessage {
         /// Text and images.
@@ -352,6 +355,17 @@ pub enum AgentEvent {
         /// The reason.
         message: String,
     },
+    /// The client, the user or an extension selected another model for the next step.
+    ModelChanged {
+        /// The model, as `provider/model`.
+        model: String,
+    },
+    /// The client, the user or an extension selected another thinking level, or the new model does
+    /// not have the old one.
+    ThinkingChanged {
+        /// The level that the model uses.
+        level: ThinkingLevel,
+    },
     /// Compaction begins: a summary will replace the older part of the conversation.
     CompactionStart {
         /// The reason.
@@ -380,6 +394,9 @@ pub enum AgentEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
     },
+    /// The run ends, no steering or follow-up message waits, and no other run is active. Absent if
+    /// messages stay queued, for example after an abort.
+    Settled,
     /// The prompt is finished; no further event of it follows.
     Done,
     /// The run failed.

@@ -45,14 +45,15 @@ pub use handshake::{
 };
 pub use host_call::{HostCall, HostCallCancel, HostCallKind, HostCallTarget, HostResult};
 pub use intercept::{
-    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeSettleDecision,
-    CompactEntry, ContextDecision, EventIntercept, EventInterceptResponse, InputDecision, Intercept,
-    InterceptAgentEnd, InterceptAgentStart, InterceptAssistantMessage, InterceptBeforeAgentStart,
-    InterceptBeforeCompact, InterceptBeforeSettle, InterceptContext, InterceptHook, InterceptInput,
-    InterceptKind, InterceptMessageEnd, InterceptMessageStart, InterceptSessionShutdown,
-    InterceptSessionStart, InterceptToolCall, InterceptToolEnd, InterceptToolResult, InterceptTurnEnd,
-    InterceptTurnStart, MessageEndDecision, MessageRole, SessionShutdownReason, SessionStartReason,
-    ToolCallDecision, ToolResultChange, ToolResultDecision, TurnStartDecision,
+    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeProviderRequestDecision,
+    BeforeSettleDecision, CompactEntry, ContextDecision, EventIntercept, EventInterceptResponse,
+    InputDecision, Intercept, InterceptAgentEnd, InterceptAgentStart, InterceptAssistantMessage,
+    InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptBeforeProviderRequest, InterceptBeforeSettle,
+    InterceptContext, InterceptHook, InterceptInput, InterceptKind, InterceptMessageEnd,
+    InterceptMessageStart, InterceptSessionShutdown, InterceptSessionStart, InterceptToolCall,
+    InterceptToolEnd, InterceptToolResult, InterceptTurnEnd, InterceptTurnStart, MessageEndDecision,
+    MessageRole, SessionShutdownReason, SessionStartReason, ToolCallDecision, ToolResultChange,
+    ToolResultDecision, TurnStartDecision,
 };
 pub use limits::Limits;
 pub use mirror::{EntriesFrame, MirrorPart, StateFrame};

@@ -175,8 +175,9 @@ impl Model for HttpModel {
         cancel: CancellationToken,
         request: ModelRequest,
     ) -> Result<ModelStream, ModelError> {
-        let request = request::encode(&self.setup, &request)?;
-        Ok(RequestDriver::new(cancel, self.setup.clone(), request).into_stream())
+        let encoded = request::encode(&self.setup, &request)?;
+        let reviewed = request::apply_review(&self.setup, &cancel, &request.review, encoded).await;
+        Ok(RequestDriver::new(cancel, self.setup.clone(), reviewed).into_stream())
     }
 }
 

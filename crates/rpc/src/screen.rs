@@ -348,15 +348,16 @@ impl ScreenHooks {
 }
 
 impl Observer for ScreenHooks {
-    /// Forwards the events of compactions outside of runs. The task of a run forwards its events,
-    /// and the host those of calls outside of runs.
+    /// Forwards changes of the model and the thinking level, and the events of compactions outside
+    /// of runs. The task of a run forwards its events, and the host those of calls outside of runs.
     #[expect(clippy::wildcard_enum_match_arm, reason = "other code forwards the other events")]
     fn observe(&self, event: &AgentEvent) {
         let Self(screen) = self;
-        if !screen.compacting.load(Ordering::Relaxed) {
-            return;
-        }
         match event {
+            AgentEvent::ModelChanged { .. } | AgentEvent::ThinkingChanged { .. } => {
+                screen.event(event.clone());
+            }
+            _ if !screen.compacting.load(Ordering::Relaxed) => {}
             AgentEvent::CompactionStart { .. }
             | AgentEvent::CompactionEnd { .. }
             | AgentEvent::Usage { .. }

@@ -216,6 +216,9 @@ impl FrameDispatcher {
             Intercept::BeforeSettle(input) => self.answer_hook(extension.before_settle.as_ref(), input, id),
             Intercept::Context(input) => self.answer_hook(extension.context.as_ref(), input, id),
             Intercept::MessageEnd(input) => self.answer_hook(extension.message_end.as_ref(), input, id),
+            Intercept::BeforeProviderRequest(input) => {
+                self.answer_hook(extension.before_provider_request.as_ref(), input, id)
+            }
             Intercept::SessionStart(input) => self.answer_hook(waits.session_start.as_ref(), input, id),
             Intercept::SessionShutdown(input) => self.answer_hook(waits.session_shutdown.as_ref(), input, id),
             Intercept::AgentStart(input) => self.answer_hook(waits.agent_start.as_ref(), input, id),

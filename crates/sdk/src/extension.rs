@@ -4,14 +4,15 @@ use std::collections::BTreeSet;
 
 use haft_protocol::RawJson;
 use haft_protocol::ext::{
-    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeSettleDecision,
-    CommandAction, ContextDecision, ExtensionFrame, Hello, InputDecision, InterceptAgentEnd,
-    InterceptAgentStart, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact,
-    InterceptBeforeSettle, InterceptContext, InterceptInput, InterceptKind, InterceptMessageEnd,
-    InterceptMessageStart, InterceptSessionShutdown, InterceptSessionStart, InterceptToolCall,
-    InterceptToolEnd, InterceptToolResult, InterceptTurnEnd, InterceptTurnStart, LifecycleEvent,
-    MessageEndDecision, MirrorPart, Ready, RegisterCommand, RegisterRejected, RegisterTool, SessionEvent,
-    Subscribe, Subscription, ToolCallDecision, ToolResultDecision, TurnStartDecision, capability,
+    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeProviderRequestDecision,
+    BeforeSettleDecision, CommandAction, ContextDecision, ExtensionFrame, Hello, InputDecision,
+    InterceptAgentEnd, InterceptAgentStart, InterceptAssistantMessage, InterceptBeforeAgentStart,
+    InterceptBeforeCompact, InterceptBeforeProviderRequest, InterceptBeforeSettle, InterceptContext,
+    InterceptInput, InterceptKind, InterceptMessageEnd, InterceptMessageStart, InterceptSessionShutdown,
+    InterceptSessionStart, InterceptToolCall, InterceptToolEnd, InterceptToolResult, InterceptTurnEnd,
+    InterceptTurnStart, LifecycleEvent, MessageEndDecision, MirrorPart, Ready, RegisterCommand,
+    RegisterRejected, RegisterTool, SessionEvent, Subscribe, Subscription, ToolCallDecision,
+    ToolResultDecision, TurnStartDecision, capability,
 };
 use haft_protocol::ids::PanelId;
 use haft_protocol::limits::MAX_TOOLS;
@@ -65,6 +66,8 @@ pub struct Extension {
     pub(crate) context: Option<BoxedHandler<InterceptContext, ContextDecision>>,
     pub(crate) message_end: Option<BoxedHandler<InterceptMessageEnd, MessageEndDecision>>,
     mirror: BTreeSet<MirrorPart>,
+    pub(crate) before_provider_request:
+        Option<BoxedHandler<InterceptBeforeProviderRequest, BeforeProviderRequestDecision>>,
     /// Duplicate or invalid registrations, reported when the extension starts.
     faults: Vec<String>,
 }
@@ -101,6 +104,7 @@ impl Extension {
             before_settle: None,
             context: None,
             message_end: None,
+            before_provider_request: None,
             faults: Vec::new(),
         }
     }
@@ -455,6 +459,29 @@ impl Extension {
         self.note_duplicate(earlier.is_none(), InterceptKind::MessageEnd)
     }
 
+    /// Changes the body of each request to a provider, in the format of its API, and adds headers.
+    /// The key is neither shown nor changed. Must answer within 5 s; a late or failed handler
+    /// changes nothing. Hosts without this hook never call it.
+    ///
+    /// ```
+    /// use haft_sdk::{BeforeProviderRequestDecision, Extension};
+    ///
+    /// let extension = Extension::new("billing", "1.0.0").before_provider_request(|request, _host| async move {
+    ///     match request.provider.as_str() {
+    ///         "openai" => BeforeProviderRequestDecision::Unchanged.with_header("x-team", "compilers"),
+    ///         _ => BeforeProviderRequestDecision::Unchanged,
+    ///     }
+    /// });
+    /// # drop(extension);
+    /// ```
+    pub fn before_provider_request(
+        mut self,
+        handler: impl HandlerFn<InterceptBeforeProviderRequest, BeforeProviderRequestDecision>,
+    ) -> Self {
+        let earlier = self.before_provider_request.replace(BoxedHandler::new(handler));
+        self.note_duplicate(earlier.is_none(), InterceptKind::BeforeProviderRequest)
+    }
+
     fn note_duplicate(mut self, first: bool, kind: InterceptKind) -> Self {
         if !first {
             self.faults.push(format!("intercept {} has two handlers", kind.name()));
@@ -474,6 +501,7 @@ impl Extension {
             (self.before_settle.is_some(), InterceptKind::BeforeSettle),
             (self.context.is_some(), InterceptKind::Context),
             (self.message_end.is_some(), InterceptKind::MessageEnd),
+            (self.before_provider_request.is_some(), InterceptKind::BeforeProviderRequest),
         ];
         kinds.into_iter().filter_map(|(present, kind)| present.then_some(kind))
     }
@@ -641,6 +669,7 @@ impl Extension {
             (self.before_settle.is_some(), capability::BEFORE_SETTLE),
             (self.context.is_some(), capability::CONTEXT),
             (self.message_end.is_some(), capability::MESSAGE_END),
+            (self.before_provider_request.is_some(), capability::BEFORE_PROVIDER_REQUEST),
             (true, capability::PING),
             (!self.events.is_empty(), capability::EVENT_GAP),
             (

@@ -73,13 +73,13 @@ pub use haft_protocol::content::ResolvedPath;
 pub use haft_protocol::event::NoteLevel;
 pub use haft_protocol::ext::{
     AskAnswer, AskCall, AskEnd, AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision,
-    BeforeSettleDecision, CommandAction as Response, ContextDecision, ExtensionConfig, HelloAck as HostInfo,
-    InputDecision, InterceptAgentEnd, InterceptAgentStart, InterceptAssistantMessage,
-    InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptBeforeSettle, InterceptContext,
-    InterceptInput, InterceptMessageEnd, InterceptMessageStart, InterceptSessionShutdown,
-    InterceptSessionStart, InterceptToolCall, InterceptToolEnd, InterceptToolResult, InterceptTurnEnd,
-    InterceptTurnStart, LifecycleEvent, MessageEndDecision, MessageRole, MirrorPart, Panel, PanelKey,
-    RegisterRejected, SessionEvent, SessionShutdownReason, SessionStartReason, SetWorkingCall, StateFrame,
-    Subscribe, Subscription, ToolCallDecision, ToolResultChange, ToolResultDecision, TurnStartDecision,
-    UiAnswer,
+    BeforeProviderRequestDecision, BeforeSettleDecision, CommandAction as Response, ContextDecision,
+    ExtensionConfig, HelloAck as HostInfo, InputDecision, InterceptAgentEnd, InterceptAgentStart,
+    InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact,
+    InterceptBeforeProviderRequest, InterceptBeforeSettle, InterceptContext, InterceptInput,
+    InterceptMessageEnd, InterceptMessageStart, InterceptSessionShutdown, InterceptSessionStart,
+    InterceptToolCall, InterceptToolEnd, InterceptToolResult, InterceptTurnEnd, InterceptTurnStart,
+    LifecycleEvent, MessageEndDecision, MessageRole, MirrorPart, Panel, PanelKey, RegisterRejected,
+    SessionEvent, SessionShutdownReason, SessionStartReason, SetWorkingCall, StateFrame, Subscribe,
+    Subscription, ToolCallDecision, ToolResultChange, ToolResultDecision, TurnStartDecision, UiAnswer,
 };

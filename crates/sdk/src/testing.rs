@@ -23,18 +23,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::{env, fs, process};
 
+use haft_protocol::RawJson;
 use haft_protocol::codec;
 use haft_protocol::content::InputSource;
 use haft_protocol::event::{AgentEvent, NoteLevel};
 use haft_protocol::ext::{
-    AskCall, AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeSettleDecision,
-    CallTool, CancelRequest, CommandAction, ContextDecision, EntriesFrame, EventGap, HelloAck, HostFrame,
-    HostQuery, InputDecision, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact,
-    InterceptBeforeSettle, InterceptContext, InterceptHook, InterceptInput, InterceptMessageEnd,
-    InterceptToolCall, InterceptToolResult, InterceptTurnStart, InvokeCommand, LifecycleEvent,
-    MessageEndDecision, PROTOCOL_VERSION, Panel, PanelClose, PanelKey, PanelResize, QueryCompletions,
-    QueryResponse, RegisterCommand, RegisterRejected, RegisterTool, SessionEvent, ShowCall, Shutdown,
-    StateFrame, ToolCallDecision, ToolResultDecision, TurnStartDecision, UiAnswer,
+    AskCall, AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision,
+    BeforeProviderRequestDecision, BeforeSettleDecision, CallTool, CancelRequest, CommandAction,
+    ContextDecision, EntriesFrame, EventGap, HelloAck, HostFrame, HostQuery, InputDecision,
+    InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact,
+    InterceptBeforeProviderRequest, InterceptBeforeSettle, InterceptContext, InterceptHook, InterceptInput,
+    InterceptMessageEnd, InterceptToolCall, InterceptToolResult, InterceptTurnStart, InvokeCommand,
+    LifecycleEvent, MessageEndDecision, PROTOCOL_VERSION, Panel, PanelClose, PanelKey, PanelResize,
+    QueryCompletions, QueryResponse, RegisterCommand, RegisterRejected, RegisterTool, SessionEvent, ShowCall,
+    Shutdown, StateFrame, ToolCallDecision, ToolResultDecision, TurnStartDecision, UiAnswer,
 };
 use haft_protocol::ids::{ExtensionName, PanelId, RequestId, ToolCallId};
 use haft_protocol::message::{AssistantBlock, Message, StopCause};
@@ -103,6 +105,7 @@ pub fn host_info() -> HelloAck {
             "before_settle",
             "context",
             "message_end",
+            "before_provider_request",
             "panel_resize",
             "intercept_roles",
             "host_services",
@@ -321,6 +324,17 @@ impl Harness {
     /// Sends an answer of the model to the handler of `message_end`.
     pub async fn message_end(&self, content: Vec<AssistantBlock>, stop: StopCause) -> MessageEndDecision {
         self.query(InterceptMessageEnd { content, stop }).await
+    }
+
+    /// Sends the body of a request to the handler of `before_provider_request`.
+    pub async fn before_provider_request(
+        &self,
+        provider: &str,
+        model: &str,
+        payload: impl Into<RawJson>,
+    ) -> BeforeProviderRequestDecision {
+        let (provider, model, payload) = (provider.to_owned(), model.to_owned(), payload.into());
+        self.query(InterceptBeforeProviderRequest { provider, model, payload }).await
     }
 
     /// Sends a typed text to the handler of `input`.

@@ -190,6 +190,7 @@ impl Transcript {
             E::Session { .. } | E::QueueUpdate { .. } | E::TurnStart { .. } | E::ModelRequest { .. } => {}
             E::ToolUseArgs { .. } | E::ToolUseEnd { .. } | E::Usage { .. } | E::SteeringInjected { .. } => {}
             E::ExtNotify { .. } | E::ExtClearNotes { .. } => {}
+            E::AgentStart | E::Settled | E::ModelChanged { .. } | E::ThinkingChanged { .. } => {}
         }
     }
 

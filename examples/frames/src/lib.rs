@@ -52,7 +52,8 @@ pub fn answer(frame: HostFrame) -> Option<ExtensionFrame> {
             | Intercept::Input(_)
             | Intercept::BeforeSettle(_)
             | Intercept::Context(_)
-            | Intercept::MessageEnd(_) => None,
+            | Intercept::MessageEnd(_)
+            | Intercept::BeforeProviderRequest(_) => None,
         },
         HostFrame::Shutdown(_) => Some(ShutdownAck {}.into()),
         // Not announced, so the host does not send it.

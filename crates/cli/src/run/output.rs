@@ -256,6 +256,7 @@ fn event_text(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Even
         // Standard error shows these before the run begins.
         AgentEvent::TrustRequired { .. }
         | AgentEvent::Session { .. }
+        | AgentEvent::AgentStart
         | AgentEvent::UserMessage { .. }
         | AgentEvent::QueueUpdate { .. }
         | AgentEvent::TurnStart { .. }
@@ -274,6 +275,9 @@ fn event_text(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Even
         | AgentEvent::ToolProgress { .. }
         | AgentEvent::ToolEnd { .. }
         | AgentEvent::TurnEnd { .. }
+        | AgentEvent::ModelChanged { .. }
+        | AgentEvent::ThinkingChanged { .. }
+        | AgentEvent::Settled
         | AgentEvent::Done
         | AgentEvent::ExtClearNotes { .. } => EventText::Nothing,
     }

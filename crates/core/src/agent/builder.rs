@@ -11,8 +11,8 @@ use crate::agent_state::{AgentConfig, AgentSetup, AgentState, ToolSchemaError, T
 use crate::compact::CompactSettings;
 use crate::hooks::{
     AfterModelResponse, AfterToolExecute, ApproveTool, BeforeAgentStart, BeforeAssistantMessage,
-    BeforeCompact, BeforeModelRequest, BeforeSettle, BeforeToolExecute, BeforeTurn, HookSet, HookSource,
-    Observer, OnInput, OnWaitPoint,
+    BeforeCompact, BeforeModelRequest, BeforeProviderRequest, BeforeSettle, BeforeToolExecute, BeforeTurn,
+    HookSet, HookSource, Observer, OnInput, OnWaitPoint,
 };
 use crate::model::{Model, ModelSource, ThinkingLevel};
 use crate::prompt::SystemPrompt;
@@ -122,6 +122,12 @@ impl AgentBuilder {
     /// Adds a hook that is asked before each request to the model.
     pub fn before_model_request(mut self, hook: impl BeforeModelRequest + 'static) -> Self {
         self.config.hooks.before_model_request.push(Arc::new(hook));
+        self
+    }
+
+    /// Adds a hook that is asked before an encoded request is sent.
+    pub fn before_provider_request(mut self, hook: impl BeforeProviderRequest + 'static) -> Self {
+        self.config.hooks.before_provider_request.push(Arc::new(hook));
         self
     }
 

@@ -289,6 +289,7 @@ impl ContextCompactor<'_> {
             // A summary needs no thinking, and the user waits.
             thinking: ThinkingLevel::Off,
             options: RequestOptions::default(),
+            review: self.run.agent.request_review(),
         };
         let asked = setup.model.info();
         let mut answering = asked.clone();

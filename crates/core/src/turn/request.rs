@@ -85,7 +85,8 @@ impl<'a> RequestDraft<'a> {
         }
         run.emitter.emit(request_event(&self.request));
         let OutgoingRequest { system, messages, tools, thinking, options, .. } = self.request;
-        Ok((self.model, ModelRequest { system, messages, tools, thinking, options }))
+        let review = run.agent.request_review();
+        Ok((self.model, ModelRequest { system, messages, tools, thinking, options, review }))
     }
 
     /// Applies the valid changes; returns the reasons for rejected ones.

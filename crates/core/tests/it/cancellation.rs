@@ -37,7 +37,10 @@ async fn keeps_partial_answer_that_the_user_saw() {
     let (lines, kind) =
         cancel_at(agent.prompt("go"), |event| matches!(event, AgentEvent::TextDelta { .. })).await;
     assert_eq!(kind, TurnErrorKind::Aborted);
-    assert_eq!(lines, ["assistant half an ans", "end Aborted aborted", r#"{"type":"done"}"#]);
+    assert_eq!(
+        lines,
+        ["assistant half an ans", "end Aborted aborted", r#"{"type":"settled"}"#, r#"{"type":"done"}"#]
+    );
     assert_eq!(transcript(&agent), ["user go", "assistant half an ans "]);
 }
 

@@ -6,12 +6,16 @@ use async_trait::async_trait;
 use futures::{FutureExt, StreamExt};
 use haft_core::compact::{CompactError, CompactReason, CompactSettings, PendingCompaction};
 use haft_core::error::TurnErrorKind;
-use haft_core::hooks::{BeforeCompact, CancellationToken, CompactDecision, Observer};
+use haft_core::hooks::{
+    BeforeCompact, BeforeProviderRequest, CancellationToken, CompactDecision, Observer, ProviderRequest,
+    ProviderRequestDecision,
+};
 use haft_core::model::{ModelError, ModelErrorKind};
 use haft_core::session::EntryId;
 use haft_core::session::entry::{Compaction, EntryBody};
 use haft_core::tool::ToolOutput;
 use haft_core::{Agent, AgentBuilder};
+use haft_protocol::RawJson;
 use haft_protocol::content::ContentBlock;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Rfc3339Time};
@@ -183,7 +187,7 @@ struct Open<T>(T);
 impl<T: haft_core::tool::Tool> haft_core::tool::Tool for Open<T> {
     fn spec(&self) -> Arc<haft_core::tool::ToolSpec> {
         let spec = self.0.spec();
-        let schema = haft_protocol::RawJson::parse(r#"{"type":"object"}"#).unwrap();
+        let schema = RawJson::parse(r#"{"type":"object"}"#).unwrap();
         Arc::new(haft_core::tool::ToolSpec { schema, ..(*spec).clone() })
     }
 
@@ -394,4 +398,33 @@ async fn does_not_compact_automatically_when_disabled() {
     let (events, outcome) = run(&agent).await;
     assert_eq!(outcome.unwrap_err().to_string(), "Overflow");
     assert!(!told(&events).contains("compaction"));
+}
+
+/// Adds a header.
+struct Header;
+
+#[async_trait]
+impl BeforeProviderRequest for Header {
+    async fn before_provider_request(
+        &self,
+        _: &CancellationToken,
+        _: &ProviderRequest,
+    ) -> ProviderRequestDecision {
+        ProviderRequestDecision::Change { payload: None, headers: vec![("x-a".into(), "1".into())] }
+    }
+}
+
+#[tokio::test]
+async fn hooks_review_requests_of_steps_and_for_summaries() {
+    let script = script(vec![says("a summary"), says("ok")]);
+    let agent = agent(&script, old(1_000)).before_provider_request(Header).build().unwrap();
+    agent.compact(CancellationToken::new(), None).await.unwrap();
+    agent.prompt("go").finish().await.unwrap();
+    let requests = script.requests.lock().unwrap().clone();
+    assert_eq!(requests.len(), 2);
+    for request in requests {
+        let encoded = ProviderRequest { model: agent.model(), payload: RawJson::empty_object() };
+        let reviewed = request.review.ask_hooks(&CancellationToken::new(), encoded).await;
+        assert_eq!(reviewed.headers, [("x-a".to_owned(), "1".to_owned())]);
+    }
 }

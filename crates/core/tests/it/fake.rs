@@ -154,13 +154,20 @@ pub(crate) fn whenever(
     agent
 }
 
-/// Runs one prompt; returns events as short lines, and the outcome. Start and end events of tools are left out; see
-/// `starts`.
+/// Runs one prompt; returns events as short lines, and the outcome. Start and end events of tools and of the run are left
+/// out; see `starts` and `settling`.
 pub(crate) async fn run(agent: &Agent) -> (Vec<String>, Result<(), TurnError>) {
     let mut run = agent.prompt("go");
     let mut lines = Vec::new();
     while let Some(event) = run.next().await {
-        if !matches!(event, AgentEvent::ToolStart { .. } | AgentEvent::ToolEnd { .. }) {
+        let is_left_out = matches!(
+            event,
+            AgentEvent::ToolStart { .. }
+                | AgentEvent::ToolEnd { .. }
+                | AgentEvent::AgentStart
+                | AgentEvent::Settled
+        );
+        if !is_left_out {
             lines.push(line(&event));
         }
     }

@@ -1,12 +1,15 @@
-//! Tests of the hooks before a run ends.
+//! Tests of the end of a run: the hooks before it, and the events about the run and the setup.
 
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use futures::StreamExt as _;
 use haft_core::hooks::{BeforeSettle, CancellationToken, MAX_CONTINUATIONS, SettleDecision, SettlingRun};
+use haft_core::model::{ModelError, ModelErrorKind, ThinkingLevel};
 use haft_core::{Agent, QueueDelivery};
+use haft_protocol::event::{AgentEvent, AgentEventKind};
 
-use crate::fake::{Script, run, says, transcript};
+use crate::fake::{Answer, Script, line, run, says, transcript, whenever};
 
 /// Continues each run `times` times, and records the questions.
 #[derive(Clone)]
@@ -86,4 +89,61 @@ async fn message_of_the_user_comes_before_that_of_a_hook() {
         "assistant three ",
     ];
     assert_eq!(transcript(&agent), expect);
+}
+
+/// Returns the kinds of the first and the last two events of a run that gets a follow-up while it works.
+async fn ends_of_run(answers: Vec<Answer>) -> Vec<AgentEventKind> {
+    let agent = whenever(Script::new(answers).agent(), |agent, event| {
+        if let AgentEvent::TurnStart { step: 1 } = event
+            && agent.messages().len() == 1
+        {
+            assert_eq!(agent.follow_up("more").unwrap(), QueueDelivery::Running);
+        }
+    });
+    let mut kinds: Vec<_> = agent.prompt("go").map(|event| event.kind()).collect().await;
+    drop(kinds.drain(1..kinds.len() - 2));
+    kinds
+}
+
+#[tokio::test]
+async fn run_that_leaves_no_message_is_settled() {
+    use AgentEventKind::{AgentStart, Done, Settled};
+    assert_eq!(ends_of_run(vec![says("one"), says("two")]).await, [AgentStart, Settled, Done]);
+}
+
+#[tokio::test]
+async fn run_that_leaves_a_message_is_not_settled() {
+    use AgentEventKind::{AgentStart, Done, Error};
+    let failure = ModelError::new(ModelErrorKind::Rejected, "no");
+    let fails = Answer { items: vec![Err(failure)], hangs: false };
+    assert_eq!(ends_of_run(vec![fails]).await, [AgentStart, Error, Done]);
+}
+
+#[tokio::test]
+async fn run_that_cannot_start_has_no_start() {
+    let agent = Script::new(vec![Answer { items: Vec::new(), hangs: true }]).agent().build().unwrap();
+    let mut first = agent.prompt("go");
+    assert_eq!(first.next().await, Some(AgentEvent::AgentStart));
+    let second: Vec<_> = agent.prompt("go").map(|event| event.kind()).collect().await;
+    assert_eq!(second, [AgentEventKind::Error, AgentEventKind::Done]);
+}
+
+#[tokio::test]
+async fn observers_see_changes_of_model_and_thinking() {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&heard);
+    let agent = whenever(Script::new(Vec::new()).agent(), move |agent, event| {
+        // The agent is already changed, and free for other calls.
+        log.lock().unwrap().push(format!("{} {}", agent.model(), line(event)));
+    });
+    agent.set_thinking(ThinkingLevel::High);
+    agent.set_thinking(ThinkingLevel::High);
+    agent.set_model(Script::new(Vec::new()));
+    agent.set_model(Script::new(Vec::new()).named("other"));
+    agent.set_active_tools(Some(Vec::new()));
+    let expect = [
+        r#"script/test {"type":"thinking_changed","level":"high"}"#,
+        r#"script/other {"type":"model_changed","model":"script/other"}"#,
+    ];
+    assert_eq!(*heard.lock().unwrap(), expect);
 }

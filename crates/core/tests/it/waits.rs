@@ -67,6 +67,7 @@ async fn run_waits_at_each_point() {
     let quiet = ["model_request", "model_response", "usage", "text_delta"];
     let lines = log.lines().into_iter().filter(|line| !quiet.contains(&line.as_str()));
     insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @"
+    agent_start
     user_message
     -> agent start
     -> user
@@ -88,6 +89,7 @@ async fn run_waits_at_each_point() {
     turn_end
     -> End
     -> agent end None
+    settled
     done
     ");
 }

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 use futures::StreamExt;
-use haft_core::model::{Model, ModelError, ModelRequest, RequestOptions, ThinkingLevel};
+use haft_core::model::{Model, ModelError, ModelRequest, RequestOptions, RequestReview, ThinkingLevel};
 use haft_protocol::content::ContentBlock;
 use haft_protocol::message::{Message, Rfc3339Time};
 use haft_providers::{ApiDialect, HttpModel, ModelConfig};
@@ -60,6 +60,7 @@ async fn answer_error(model: &HttpModel) -> Result<ModelError> {
         tools: Vec::new(),
         thinking: ThinkingLevel::Default,
         options: RequestOptions::default(),
+        review: RequestReview::default(),
     };
     let mut answer = model.stream(CancellationToken::new(), request).await?;
     let mut last = None;

@@ -91,11 +91,15 @@ impl Observer for EventBroadcaster {
 fn changes_state(kind: AgentEventKind) -> bool {
     matches!(
         kind,
-        AgentEventKind::TurnStart
+        AgentEventKind::AgentStart
+            | AgentEventKind::TurnStart
             | AgentEventKind::TurnEnd
             | AgentEventKind::QueueUpdate
+            | AgentEventKind::ModelChanged
+            | AgentEventKind::ThinkingChanged
             | AgentEventKind::CompactionEnd
             | AgentEventKind::Done
+            | AgentEventKind::Settled
     )
 }
 

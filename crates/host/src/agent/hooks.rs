@@ -2,6 +2,7 @@
 //!
 //! Core defines the order, the chaining and the final check. The policy defines the effect of a failure.
 
+mod before_provider_request;
 mod before_settle;
 mod context;
 mod input;

@@ -13,6 +13,7 @@
 //! | `input` | any | the input stays | the input stays | the input stays |
 //! | `before_settle` | any | the run ends | the run ends | the run ends |
 //! | `context` | any | the messages stay | the messages stay | the messages stay |
+//! | `before_provider_request` | any | the request stays | the request stays | the request stays |
 //! | `message_end` | any | the answer stays | the answer stays | the answer stays |
 //! | process hook: `before_tool`, `approve_tool` | | blocks | passes | blocks |
 //! | process hook: `before_llm`, `after_llm`, `after_tool` | | passes | passes | passes |
@@ -125,7 +126,8 @@ pub(crate) fn fails_closed(hook: InterceptKind, role: InterceptorRole) -> bool {
             | InterceptKind::Input
             | InterceptKind::BeforeSettle
             | InterceptKind::Context
-            | InterceptKind::MessageEnd,
+            | InterceptKind::MessageEnd
+            | InterceptKind::BeforeProviderRequest,
             _,
         ) => false,
         (InterceptKind::ToolCall, _) => is_up(Defense::GateFailures),
@@ -222,7 +224,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(tried, 17 * 4 * 12 * 2);
+        assert_eq!(tried, 18 * 4 * 12 * 2);
     }
 
     #[test]

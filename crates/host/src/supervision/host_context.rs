@@ -268,6 +268,7 @@ impl HostContext {
             capability::BEFORE_SETTLE,
             capability::CONTEXT,
             capability::MESSAGE_END,
+            capability::BEFORE_PROVIDER_REQUEST,
             capability::PANEL_RESIZE,
             capability::PING,
             capability::EVENT_GAP,

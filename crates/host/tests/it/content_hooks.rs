@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::hooks::{
-    FinishedCall, OutgoingRequest, ReceivedResponse, RequestDecision, ResponseDecision, ResultDecision,
-    SettleDecision, SettlingRun, UserInput, UserInputDecision,
+    FinishedCall, OutgoingRequest, ProviderRequest, ProviderRequestDecision, ReceivedResponse,
+    RequestDecision, ResponseDecision, ResultDecision, SettleDecision, SettlingRun, UserInput,
+    UserInputDecision,
 };
 use haft_core::model::{ModelInfo, RequestOptions, ThinkingLevel};
 use haft_core::tool::{ToolFailureKind, ToolOutput};
@@ -31,7 +32,7 @@ import json, sys
 def emit(obj):
     print(json.dumps(obj), flush=True)
 emit({"type":"hello","name":"script","version":"1.0.0"})
-emit({"type":"subscribe","intercept":["tool_result","input","before_settle","context","message_end"]})
+emit({"type":"subscribe","intercept":["tool_result","input","before_settle","context","message_end","before_provider_request"]})
 emit({"type":"ready"})
 for line in sys.stdin:
     msg = json.loads(line)
@@ -49,6 +50,9 @@ for line in sys.stdin:
             answer["messages"] = msg["messages"][-1:]
         elif msg["event"] == "message_end":
             answer["content"] = [{"type":"text","text":"[" + msg["content"][0]["text"] + "]"}]
+        elif msg["event"] == "before_provider_request":
+            answer["payload"] = dict(msg["payload"], tier=msg["provider"])
+            answer["headers"] = {"x-team": "compilers"}
         emit(answer)
     elif msg["type"] == "shutdown":
         emit({"type":"shutdown_ack"})
@@ -438,6 +442,70 @@ async fn process_changes_a_result() {
     let dir = tempfile::tempdir().unwrap();
     let (host, events) = host_with_script(dir.path()).await;
     assert_eq!(review_result(&host, ToolOutput::text("KEY=SECRET")).await, ToolOutput::text("KEY=[hidden]"));
+    host.shutdown().await;
+    assert_eq!(events.faults(), []);
+}
+
+/// Returns the decision of the first extension about a request with this body.
+async fn review_request(host: &Host, payload: &Value) -> ProviderRequestDecision {
+    let hook = host.hook_source().hooks().before_provider_request.remove(0);
+    let model = ModelInfo { provider: "p".into(), model: "m".into() };
+    let request = ProviderRequest { model, payload: payload.clone().into() };
+    hook.before_provider_request(&CancellationToken::new(), &request).await
+}
+
+fn changed_request(payload: Option<Value>, headers: &[(&str, &str)]) -> ProviderRequestDecision {
+    let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    ProviderRequestDecision::Change { payload: payload.map(RawJson::from), headers: headers.collect() }
+}
+
+#[tokio::test(start_paused = true)]
+async fn interceptor_changes_a_request_to_a_provider() {
+    let (host, mut peer, events) = host_with("tier", [subscribe_to(&["before_provider_request"])]).await;
+    let many: serde_json::Map<String, Value> = (0..33).map(|n| (format!("x-{n}"), json!("1"))).collect();
+    let answers = vec![
+        json!({}),
+        json!({"payload": {"input": [], "n": 1.0}, "headers": {"x-team": "compilers"}}),
+        json!({"headers": {"Authorization": "Bearer stolen"}}),
+        json!({"headers": {"x-team": "a\r\nhost: evil"}}),
+        json!({"headers": many}),
+        json!({"payload": []}),
+        json!({"headers": {"x-team": 5}}),
+        json!({"payload": {}, "error": "no disk"}),
+        json!({"block": true}),
+    ];
+    let count = answers.len();
+    let asked = async {
+        let mut decisions = Vec::new();
+        for _ in 0..count {
+            decisions.push(review_request(&host, &json!({"input": ["hi"]})).await);
+        }
+        decisions
+    };
+    let (decisions, questions) = tokio::join!(asked, answer_each(&mut peer, answers));
+    let mut question = questions[0].clone();
+    question.as_object_mut().unwrap().remove("id");
+    let expect = json!({
+        "type": "event_intercept", "event": "before_provider_request", "provider": "p", "model": "m",
+        "payload": {"input": ["hi"]},
+    });
+    assert_eq!(question, expect);
+    let changed = changed_request(Some(json!({"input": [], "n": 1.0})), &[("x-team", "compilers")]);
+    assert_eq!(decisions[1], changed);
+    let others = [&decisions[..1], &decisions[2..]].concat();
+    assert_eq!(others, vec![ProviderRequestDecision::Send; count - 1]);
+    let codes: Vec<_> = events.faults().into_iter().map(|(_, code)| code).collect();
+    assert_eq!(codes, ["hook_error"; 7]);
+    assert_eq!(review_request(&host, &json!({})).await, ProviderRequestDecision::Send);
+    assert_eq!(events.faults().last(), Some(&fault("tier", "hook_timeout")));
+}
+
+#[tokio::test]
+async fn process_changes_a_request_to_a_provider() {
+    let dir = tempfile::tempdir().unwrap();
+    let (host, events) = host_with_script(dir.path()).await;
+    let changed = review_request(&host, &json!({"input": []})).await;
+    assert_eq!(changed, changed_request(Some(json!({"input": [], "tier": "p"})), &[("x-team", "compilers")]));
     host.shutdown().await;
     assert_eq!(events.faults(), []);
 }

@@ -270,7 +270,8 @@ impl InterceptPermissionRole {
                 | InterceptKind::Input
                 | InterceptKind::BeforeSettle
                 | InterceptKind::Context
-                | InterceptKind::MessageEnd,
+                | InterceptKind::MessageEnd
+                | InterceptKind::BeforeProviderRequest,
             ) => false,
             (Self::Redactor, event) => event == InterceptKind::AssistantMessage,
             (Self::Gate | Self::Rewrite, _) => true,

@@ -1,11 +1,13 @@
 //! Short constructors for authors of extensions: decisions, actions and panels in one call.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::{
-    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeSettleDecision,
-    CommandAction, ContextDecision, InputDecision, MessageEndDecision, Panel, PanelRender, ResultBlock,
-    ToolCallDecision, ToolResultChange, ToolResultDecision, TurnStartDecision,
+    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeProviderRequestDecision,
+    BeforeSettleDecision, CommandAction, ContextDecision, InputDecision, MessageEndDecision, Panel,
+    PanelRender, ResultBlock, ToolCallDecision, ToolResultChange, ToolResultDecision, TurnStartDecision,
 };
 use crate::ids::PanelId;
 use crate::json::RawJson;
@@ -140,6 +142,24 @@ impl MessageEndDecision {
     /// Stores these blocks instead: at least one.
     pub fn replace(content: Vec<AssistantBlock>) -> Self {
         Self::Replace { content }
+    }
+}
+
+impl BeforeProviderRequestDecision {
+    /// Sends this body instead: an object.
+    pub fn replace(payload: impl Into<RawJson>) -> Self {
+        Self::Change { payload: Some(payload.into()), headers: BTreeMap::new() }
+    }
+
+    /// Adds a header.
+    #[must_use]
+    pub fn with_header(self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        let (payload, mut headers) = match self {
+            Self::Unchanged => (None, BTreeMap::new()),
+            Self::Change { payload, headers } => (payload, headers),
+        };
+        headers.insert(name.into(), value.into());
+        Self::Change { payload, headers }
     }
 }
 

@@ -48,6 +48,9 @@ pub mod capability {
     /// The host has the `message_end` hook. In `hello` the name is informational: a
     /// subscription is enough.
     pub const MESSAGE_END: &str = "message_end";
+    /// The host has the `before_provider_request` hook. In `hello` the name is informational: a
+    /// subscription is enough.
+    pub const BEFORE_PROVIDER_REQUEST: &str = "before_provider_request";
     /// The extension answers `ping`, even while its handlers run.
     pub const PING: &str = "ping";
     /// The host reports dropped events to the extension.
@@ -100,6 +103,7 @@ pub mod capability {
         BEFORE_SETTLE,
         CONTEXT,
         MESSAGE_END,
+        BEFORE_PROVIDER_REQUEST,
         PING,
         EVENT_GAP,
         INTERCEPT_ROLES,

@@ -17,6 +17,7 @@
 mod assistant_message;
 mod before_agent_start;
 mod before_compact;
+mod before_provider_request;
 mod before_settle;
 mod context;
 mod input;
@@ -26,6 +27,7 @@ mod tool_result;
 mod turn_start;
 mod wait;
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::de::value::MapAccessDeserializer;
@@ -43,6 +45,7 @@ use crate::reader::{CheckedJson, JsonText, OBJECT};
 pub use assistant_message::{AssistantMessageDecision, InterceptAssistantMessage};
 pub use before_agent_start::{BeforeAgentStartDecision, InterceptBeforeAgentStart};
 pub use before_compact::{BeforeCompactDecision, CompactEntry, InterceptBeforeCompact};
+pub use before_provider_request::{BeforeProviderRequestDecision, InterceptBeforeProviderRequest};
 pub use before_settle::{BeforeSettleDecision, InterceptBeforeSettle};
 pub use context::{ContextDecision, InterceptContext};
 pub use input::{InputDecision, InterceptInput};
@@ -122,7 +125,14 @@ impl Intercept {
     /// True if the response may contain a whole result or message, so that its line may have
     /// [`max_result_line`](crate::ext::Limits::max_result_line) bytes.
     pub fn has_long_answer(&self) -> bool {
-        matches!(self, Self::ToolResult(_) | Self::MessageEnd(_) | Self::Context(_) | Self::Input(_))
+        matches!(
+            self,
+            Self::ToolResult(_)
+                | Self::MessageEnd(_)
+                | Self::Context(_)
+                | Self::Input(_)
+                | Self::BeforeProviderRequest(_)
+        )
     }
 }
 
@@ -175,6 +185,9 @@ hooks! {
     /// After an answer of the model, before it is stored. Needs the capability `message_end`; zot does
     /// not have it.
     MessageEnd(InterceptMessageEnd) = "message_end",
+    /// Before an encoded request is sent to a provider. Needs the capability
+    /// `before_provider_request`; zot does not have it.
+    BeforeProviderRequest(InterceptBeforeProviderRequest) = "before_provider_request",
 }
 
 /// A hook: the extension can stop or change the next action. The extension answers with
@@ -300,6 +313,13 @@ pub struct EventInterceptResponse {
     #[serde(default, deserialize_with = "optional_array", skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::json::array_schema")]
     pub messages: Option<RawJson>,
+    /// `before_provider_request`: the new body, an object. Since haft.
+    #[serde(default, deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "crate::json::object_schema")]
+    pub payload: Option<RawJson>,
+    /// `before_provider_request`: headers to add to the request, by name. Since haft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub headers: Option<BTreeMap<String, String>>,
     /// Not empty if the extension failed to decide. The host reports the error and treats it like a
     /// missing response, whatever the other fields contain. Since haft.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
@@ -345,6 +365,8 @@ impl EventInterceptResponse {
             handled: false,
             go_on: String::new(),
             messages: None,
+            payload: None,
+            headers: None,
             error: String::new(),
         }
     }
@@ -352,7 +374,8 @@ impl EventInterceptResponse {
     /// True if the response has a field of a hook with long answers, see
     /// [`Intercept::has_long_answer`].
     pub fn is_long_answer(&self) -> bool {
-        self.content.is_some() || self.details.is_some() || self.images.is_some() || self.messages.is_some()
+        [&self.content, &self.details, &self.messages, &self.payload].into_iter().any(Option::is_some)
+            || self.images.is_some()
     }
 
     /// True if the response blocks.

@@ -9,6 +9,7 @@ use haft_protocol::event::{
 use haft_protocol::ext::HostCallError;
 use haft_protocol::ids::{ExtensionName, ToolCallId};
 use haft_protocol::message::{AssistantBlock, Rfc3339Time, StopCause, TokenUsage};
+use haft_protocol::thinking::ThinkingLevel;
 use insta::assert_snapshot;
 
 use crate::samples::json;
@@ -138,6 +139,7 @@ fn run_events() -> Vec<AgentEvent> {
             follow_up: Vec::new(),
             next_turn: Vec::new(),
         },
+        AgentEvent::AgentStart,
         AgentEvent::TurnStart { step: 1 },
         AgentEvent::Usage { usage, cumulative: usage },
         AgentEvent::TurnEnd { stop: StopCause::ToolUse, error: None },
@@ -151,6 +153,8 @@ fn run_events() -> Vec<AgentEvent> {
         retry(None, None),
         retry(Some(4), Some(RetryReason::RateLimited)),
         AgentEvent::ModelFallback { from: "a/b".into(), to: "c/d".into(), message: "503".into() },
+        AgentEvent::ModelChanged { model: "a/b".into() },
+        AgentEvent::ThinkingChanged { level: ThinkingLevel::High },
         AgentEvent::CompactionStart { reason: CompactReason::Threshold },
         summed_up(None, None),
         summed_up(Some(12), Some(3)),
@@ -163,6 +167,7 @@ fn run_events() -> Vec<AgentEvent> {
             by: None,
             error: Some("aborted".into()),
         },
+        AgentEvent::Settled,
         AgentEvent::Done,
         AgentEvent::Error { message: "no key".into(), stage: None },
         AgentEvent::Error { message: "no key".into(), stage: Some(ErrorStage::Model) },
@@ -237,10 +242,15 @@ fn extension_events() -> Vec<AgentEvent> {
     ]
 }
 
+/// Returns each event as a line.
+fn lines(events: &[AgentEvent]) -> String {
+    events.iter().map(|event| serde_json::to_string(event).unwrap() + "\n").collect()
+}
+
 #[test]
-fn events_serialize_as_documented_lines() {
-    let lines: String = events().iter().map(|event| serde_json::to_string(event).unwrap() + "\n").collect();
-    assert_snapshot!(lines, @r#"
+fn messages_and_tools_serialize_as_documented_lines() {
+    let events = [message_events(), tool_events()].concat();
+    assert_snapshot!(lines(&events), @r#"
     {"type":"user_message","content":[{"type":"text","text":"hi"},{"type":"image","mime_type":"image/png","bytes":8}],"time":"2026-11-21T12:00:00Z"}
     {"type":"assistant_start"}
     {"type":"text_delta","delta":"he"}
@@ -262,9 +272,17 @@ fn events_serialize_as_documented_lines() {
     {"type":"tool_progress","id":"toolu_1","text":"50 %","replaces":true,"details":{"done":5}}
     {"type":"tool_result","id":"toolu_1","name":"read","is_error":false,"content":[{"type":"text","text":"a"},{"type":"image","mime_type":"image/png","bytes":8}],"extension":"files"}
     {"type":"tool_result","id":"toolu_1","name":"read","is_error":false,"content":[],"synthetic_by":"cache"}
+    "#);
+}
+
+#[test]
+fn other_events_serialize_as_documented_lines() {
+    let events = [run_events(), extension_events(), measures()].concat();
+    assert_snapshot!(lines(&events), @r#"
     {"type":"session","id":"1f","path":"/s/1f.jsonl"}
     {"type":"session","id":"1f"}
     {"type":"queue_update","steering":["not there"],"follow_up":[],"next_turn":[]}
+    {"type":"agent_start"}
     {"type":"turn_start","step":1}
     {"type":"usage","input":10,"output":2,"cache_read":4,"cache_write":0,"cost_usd":0.25,"cumulative":{"input":10,"output":2,"cache_read":4,"cache_write":0,"cost_usd":0.25}}
     {"type":"turn_end","stop":"tool_use"}
@@ -274,10 +292,13 @@ fn events_serialize_as_documented_lines() {
     {"type":"retry","attempt":2,"delay_ms":500,"message":"overloaded"}
     {"type":"retry","attempt":2,"delay_ms":500,"message":"overloaded","max_attempts":4,"reason":"rate_limited"}
     {"type":"model_fallback","from":"a/b","to":"c/d","message":"503"}
+    {"type":"model_changed","model":"a/b"}
+    {"type":"thinking_changed","level":"high"}
     {"type":"compaction_start","reason":"threshold"}
     {"type":"compaction_end","summary":"half is done","tokens_before":9000,"tokens_after":1200,"by":"notes"}
     {"type":"compaction_end","summary":"half is done","tokens_before":9000,"tokens_after":1200,"messages_summed_up":12,"messages_kept":3,"by":"notes"}
     {"type":"compaction_end","tokens_before":9000,"error":"aborted"}
+    {"type":"settled"}
     {"type":"done"}
     {"type":"error","message":"no key"}
     {"type":"error","message":"no key","stage":"model"}

@@ -114,6 +114,7 @@ fn changes() -> Vec<HostFrame> {
     vec![
         intercepted_result().into_frame(id("11")),
         InterceptMessageEnd { content: answer_blocks(), stop: StopCause::ToolUse }.into_frame(id("15")),
+        provider_request().into_frame(id("18")),
         InterceptContext { messages: short_conversation() }.into_frame(id("14")),
         InterceptBeforeSettle { text: "Done.".into(), continued: 2 }.into_frame(id("13")),
         InterceptInput { text: "hi".into(), images: Vec::new(), source: InputSource::Rpc }
@@ -121,6 +122,11 @@ fn changes() -> Vec<HostFrame> {
         InterceptInput { text: String::new(), images: vec![dot_image()], source: InputSource::Print }
             .into_frame(id("12")),
     ]
+}
+
+fn provider_request() -> InterceptBeforeProviderRequest {
+    let payload = json(r#"{"model":"gpt","input":[],"temperature":1.0}"#);
+    InterceptBeforeProviderRequest { provider: "openai".into(), model: "gpt".into(), payload }
 }
 
 /// The frames that ask nothing.
@@ -468,6 +474,11 @@ fn decisions() -> impl Iterator<Item = EventInterceptResponse> {
         InterceptInput::respond(InputDecision::Handled, id("12")),
         InterceptMessageEnd::respond(MessageEndDecision::Unchanged, id("15")),
         InterceptMessageEnd::respond(MessageEndDecision::replace(answer_blocks()), id("15")),
+        InterceptBeforeProviderRequest::respond(
+            BeforeProviderRequestDecision::replace(json(r#"{"input":[]}"#))
+                .with_header("x-team", "compilers"),
+            id("18"),
+        ),
         InterceptContext::respond(ContextDecision::Unchanged, id("14")),
         InterceptContext::respond(ContextDecision::replace(short_conversation()), id("14")),
         InterceptBeforeSettle::respond(BeforeSettleDecision::Settle, id("13")),

@@ -216,6 +216,9 @@ fn intercept() -> impl Strategy<Value = Intercept> {
             stop
         }
         .into()),
+        (name(), name(), object()).prop_map(|(provider, model, payload)| {
+            InterceptBeforeProviderRequest { provider, model, payload }.into()
+        }),
         vec(any_message(), 0..3).prop_map(|messages| InterceptContext { messages }.into()),
         (text(), any::<u32>()).prop_map(|(text, continued)| InterceptBeforeSettle { text, continued }.into()),
         (text(), vec(png_image(), 0..3)).prop_map(|(text, images)| {
@@ -387,9 +390,10 @@ fn intercept_response() -> impl Strategy<Value = ExtensionFrame> {
         text(),
         option::of(json_array()),
     );
-    let changes = (result, input);
+    let request = (option::of(object()), option::of(proptest::collection::btree_map(name(), text(), 0..3)));
+    let changes = (result, input, request);
     (id(), decided, texts, summed_up, changes).prop_map(|(id, decided, texts, summed_up, changes)| {
-        let (result, (text, images, handled, go_on, messages)) = changes;
+        let (result, (text, images, handled, go_on, messages), (payload, headers)) = changes;
         let (block, modified_args, tool_name) = decided;
         let (summary, first_kept) = summed_up;
         let (content, details, is_error) = result;
@@ -413,6 +417,8 @@ fn intercept_response() -> impl Strategy<Value = ExtensionFrame> {
             handled,
             go_on,
             messages,
+            payload,
+            headers,
             error,
         };
         response.into()

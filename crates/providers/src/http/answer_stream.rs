@@ -26,6 +26,8 @@ pub(super) struct EncodedRequest {
     pub(super) url: Url,
     /// The headers that the API requires.
     pub(super) headers: Vec<(&'static str, &'static str)>,
+    /// The headers that hooks added. All others override them.
+    pub(super) added_headers: HeaderMap,
     pub(super) body: RequestBody,
 }
 
@@ -168,7 +170,7 @@ async fn send(
     framing: EventFraming,
 ) -> Result<reqwest::Response, AnswerError> {
     let client = setup.client.get().map_err(AnswerError::Unreachable)?;
-    let mut headers = HeaderMap::new();
+    let mut headers = request.added_headers.clone();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(ACCEPT, HeaderValue::from_static(content_types(framing)[0]));
     for (name, value) in &request.headers {

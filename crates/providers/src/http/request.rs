@@ -3,9 +3,15 @@
 use std::borrow::Cow;
 use std::sync::PoisonError;
 
-use haft_core::model::{ModelError, ModelErrorKind, ModelFacts, ModelRequest, RequestOptions, ThinkingLevel};
+use haft_core::model::{
+    ModelError, ModelErrorKind, ModelFacts, ModelInfo, ModelRequest, ProviderRequest, RequestOptions,
+    RequestReview, ReviewedRequest, ThinkingLevel,
+};
+use haft_protocol::RawJson;
 use haft_protocol::content::ContentBlock;
 use haft_protocol::message::{Message, ToolMessage};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use tokio_util::sync::CancellationToken;
 
 use super::HttpSetup;
 use super::answer_stream::EncodedRequest;
@@ -37,7 +43,40 @@ pub(super) fn encode(setup: &HttpSetup, request: &ModelRequest) -> Result<Encode
     let body = RequestBody::write(format, &wire, &setup.origin(), &mut turns);
     let nothing = "there is no message to answer; say something";
     let body = body.ok_or_else(|| ModelError::new(ModelErrorKind::Rejected, nothing))?;
-    Ok(EncodedRequest { url: setup.endpoint.request_url(), headers: format.headers(&wire), body })
+    let (url, headers) = (setup.endpoint.request_url(), format.headers(&wire));
+    Ok(EncodedRequest { url, headers, added_headers: HeaderMap::new(), body })
+}
+
+/// Has the hooks of a request review its body, which becomes a JSON value only if there are hooks.
+pub(super) async fn apply_review(
+    setup: &HttpSetup,
+    cancel: &CancellationToken,
+    review: &RequestReview,
+    mut request: EncodedRequest,
+) -> EncodedRequest {
+    if review.is_empty() {
+        return request;
+    }
+    let payload = String::from_utf8(request.body.pieces.concat()).ok();
+    // Beyond the limits for JSON in haft, the body is sent as it is.
+    let Some(payload) = payload.and_then(|text| RawJson::parse(&text).ok()) else {
+        tracing::warn!("the request is not shown to hooks: it is nested too deeply or has too many values");
+        return request;
+    };
+    let model = ModelInfo { provider: setup.provider.clone(), model: setup.model.clone() };
+    let ReviewedRequest { payload, headers } =
+        review.ask_hooks(cancel, ProviderRequest { model, payload }).await;
+    if let Some(payload) = payload {
+        request.body = RequestBody::from_text(payload.as_str());
+    }
+    for (name, value) in headers {
+        if let (Ok(name), Ok(value)) =
+            (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(value.trim()))
+        {
+            request.added_headers.insert(name, value);
+        }
+    }
+    request
 }
 
 /// Returns the messages, with texts in place of images for a model that does not read images and rejects them.

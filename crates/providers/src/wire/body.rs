@@ -60,6 +60,11 @@ impl RequestBody {
         Some(Self { pieces: [head.into(), turns, end.into()] })
     }
 
+    /// Creates a body that no format wrote.
+    pub(crate) fn from_text(text: &str) -> Self {
+        Self { pieces: [Bytes::copy_from_slice(text.as_bytes()), Bytes::new(), Bytes::new()] }
+    }
+
     /// Returns the length in bytes.
     pub(crate) fn len(&self) -> usize {
         self.pieces.iter().map(Bytes::len).sum()

@@ -1,6 +1,10 @@
 //! Tests of requests: paths, headers, tools, images, reasoning, cache markers.
 
-use haft_core::model::{Model, ModelRequest, RequestOptions, ThinkingLevel};
+use std::sync::Arc;
+
+use haft_core::hooks::{BeforeProviderRequest, ProviderRequest, ProviderRequestDecision};
+use haft_core::model::{Model, ModelRequest, RequestOptions, RequestReview, ThinkingLevel};
+use haft_protocol::RawJson;
 use haft_protocol::content::{ContentBlock, Image};
 use haft_protocol::message::Message;
 use haft_providers::HttpModel;
@@ -295,4 +299,45 @@ async fn defines_called_tools_without_offered_tools() {
     assert_eq!(body["tool_choice"], json!({"type": "none"}), "{body}");
     assert_eq!(body["tools"][0]["name"], json!("weather"), "{body}");
     assert_eq!(body["tools"].as_array().unwrap().len(), 1, "{body}");
+}
+
+/// Adds a field to the body, and headers of which some are reserved.
+struct Tagger;
+
+#[async_trait::async_trait]
+impl BeforeProviderRequest for Tagger {
+    async fn before_provider_request(
+        &self,
+        _: &CancellationToken,
+        request: &ProviderRequest,
+    ) -> ProviderRequestDecision {
+        assert!(!request.payload.as_str().contains(KEY));
+        let mut payload: Value = request.payload.read().unwrap();
+        payload["tag"] = json!(request.model.to_string());
+        let headers = [("X-Team", "compilers"), ("authorization", "stolen"), ("x-api-key", "stolen")];
+        ProviderRequestDecision::Change {
+            payload: RawJson::from_value(&payload).ok(),
+            headers: headers.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+        }
+    }
+}
+
+#[tokio::test]
+async fn hooks_change_the_body_and_add_headers_but_not_the_key() {
+    each(vec![Scenario::rate_limited("0"), Scenario::text("hi")], async |wire, server, model| {
+        let review = RequestReview::new(vec![Arc::new(Tagger)]);
+        let request = ModelRequest { review, ..request(vec![user("hello")]) };
+        let stream = model.stream(CancellationToken::new(), request).await.unwrap();
+        gather(stream).await.1.unwrap();
+        let requests = server.requests();
+        assert_eq!(requests.len(), 2, "{wire:?}");
+        for sent in requests {
+            assert_eq!(sent.body["tag"], json!(model.info().to_string()), "{wire:?}: {}", sent.body);
+            assert!(strings(&sent.body).contains(&"hello"), "{wire:?}: {}", sent.body);
+            assert_eq!(sent.header("x-team"), Some("compilers"));
+            assert!(sent.headers.iter().any(|(_, value)| value.contains(KEY)), "{wire:?}");
+            assert!(sent.headers.iter().all(|(_, value)| value != "stolen"), "{wire:?}");
+        }
+    })
+    .await;
 }

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use haft_core::model::{
-    Model, ModelError, ModelEvent, ModelRequest, ModelResponse, ModelStream, RequestOptions, ThinkingLevel,
+    Model, ModelError, ModelEvent, ModelRequest, ModelResponse, ModelStream, RequestOptions, RequestReview,
+    ThinkingLevel,
 };
 use haft_core::tool::{ToolConcurrency, ToolOwner, ToolSpec};
 use haft_protocol::RawJson;
@@ -106,6 +107,7 @@ pub(crate) fn request(messages: Vec<Message>) -> ModelRequest {
         tools: vec![Arc::new(tool)],
         thinking: ThinkingLevel::Default,
         options: RequestOptions::default(),
+        review: RequestReview::default(),
     }
 }
 

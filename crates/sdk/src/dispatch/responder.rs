@@ -3,14 +3,15 @@
 use std::marker::PhantomData;
 
 use haft_protocol::ext::{
-    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeSettleDecision,
-    CallTool, CommandAction, CommandCompletionsResponse, ContextDecision, EventInterceptResponse,
-    ExtensionFrame, InputDecision, InterceptAgentEnd, InterceptAgentStart, InterceptAssistantMessage,
-    InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptBeforeSettle, InterceptContext,
-    InterceptHook, InterceptInput, InterceptMessageEnd, InterceptMessageStart, InterceptSessionShutdown,
-    InterceptSessionStart, InterceptToolCall, InterceptToolEnd, InterceptToolResult, InterceptTurnEnd,
-    InterceptTurnStart, InvokeCommand, MessageEndDecision, QueryCompletions, ToolCallDecision,
-    ToolResultDecision, TurnStartDecision,
+    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeProviderRequestDecision,
+    BeforeSettleDecision, CallTool, CommandAction, CommandCompletionsResponse, ContextDecision,
+    EventInterceptResponse, ExtensionFrame, InputDecision, InterceptAgentEnd, InterceptAgentStart,
+    InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact,
+    InterceptBeforeProviderRequest, InterceptBeforeSettle, InterceptContext, InterceptHook, InterceptInput,
+    InterceptMessageEnd, InterceptMessageStart, InterceptSessionShutdown, InterceptSessionStart,
+    InterceptToolCall, InterceptToolEnd, InterceptToolResult, InterceptTurnEnd, InterceptTurnStart,
+    InvokeCommand, MessageEndDecision, QueryCompletions, ToolCallDecision, ToolResultDecision,
+    TurnStartDecision,
 };
 use haft_protocol::ids::RequestId;
 
@@ -103,6 +104,7 @@ hook_questions! {
     InterceptToolResult -> ToolResultDecision;
     InterceptInput -> InputDecision;
     InterceptMessageEnd -> MessageEndDecision;
+    InterceptBeforeProviderRequest -> BeforeProviderRequestDecision;
     InterceptContext -> ContextDecision;
     InterceptBeforeSettle -> BeforeSettleDecision;
 }

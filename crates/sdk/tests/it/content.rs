@@ -6,8 +6,8 @@ use haft_sdk::protocol::ids::ToolCallId;
 use haft_sdk::protocol::message::{AssistantBlock, Message, Rfc3339Time, StopCause};
 use haft_sdk::testing::Harness;
 use haft_sdk::{
-    BeforeSettleDecision, ContextDecision, Extension, InputDecision, MessageEndDecision, RawJson,
-    ToolResultChange, ToolResultDecision,
+    BeforeProviderRequestDecision, BeforeSettleDecision, ContextDecision, Extension, InputDecision,
+    MessageEndDecision, RawJson, ToolResultChange, ToolResultDecision,
 };
 use serde_json::json;
 
@@ -112,6 +112,26 @@ async fn answers_are_kept_or_replaced() {
     assert_eq!(harness.message_end(text("hi"), StopCause::End).await, MessageEndDecision::Unchanged);
     let replaced = harness.message_end(text("a SECRET"), StopCause::Length).await;
     assert_eq!(replaced, MessageEndDecision::replace(text("a [hidden]")));
+}
+
+#[tokio::test]
+async fn requests_are_kept_or_changed() {
+    let tier = Extension::new("tier", "1").before_provider_request(|request, _host| async move {
+        let mut payload: serde_json::Value = request.payload.read().unwrap();
+        match request.provider.as_str() {
+            "openai" => {
+                payload["service_tier"] = json!("flex");
+                BeforeProviderRequestDecision::replace(payload).with_header("x-team", "compilers")
+            }
+            _ => BeforeProviderRequestDecision::Unchanged,
+        }
+    });
+    let harness = Harness::start(tier).await;
+    let other = harness.before_provider_request("gemini", "g", json!({"a": 1})).await;
+    assert_eq!(other, BeforeProviderRequestDecision::Unchanged);
+    let changed = harness.before_provider_request("openai", "gpt", json!({"a": 1})).await;
+    let expect = BeforeProviderRequestDecision::replace(json!({"a": 1, "service_tier": "flex"}));
+    assert_eq!(changed, expect.with_header("x-team", "compilers"));
 }
 
 /// A result may have 8 MiB, although other lines of an extension may have 1 MiB only.

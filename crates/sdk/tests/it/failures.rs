@@ -4,9 +4,9 @@
 use haft_sdk::protocol::message::StopCause;
 use haft_sdk::testing::Harness;
 use haft_sdk::{
-    AssistantMessageDecision, BeforeAgentStartDecision, BeforeSettleDecision, ContextDecision, Extension,
-    InputDecision, LifecycleEvent, MessageEndDecision, NoArgs, NoteLevel, Response, ToolCallDecision,
-    ToolResult, ToolResultDecision, TurnStartDecision,
+    AssistantMessageDecision, BeforeAgentStartDecision, BeforeProviderRequestDecision, BeforeSettleDecision,
+    ContextDecision, Extension, InputDecision, LifecycleEvent, MessageEndDecision, NoArgs, NoteLevel,
+    Response, ToolCallDecision, ToolResult, ToolResultDecision, TurnStartDecision,
 };
 use serde_json::json;
 
@@ -30,6 +30,7 @@ fn panicking() -> Extension {
         .intercept_tool_result(|_, _| async { boom::<ToolResultDecision>() })
         .intercept_input(|_, _| async { boom::<InputDecision>() })
         .intercept_message_end(|_, _| async { boom::<MessageEndDecision>() })
+        .before_provider_request(|_, _| async { boom::<BeforeProviderRequestDecision>() })
         .intercept_context(|_, _| async { boom::<ContextDecision>() })
         .before_settle(|_, _| async { boom::<BeforeSettleDecision>() })
 }
@@ -48,12 +49,13 @@ fn failing() -> Extension {
         .intercept_tool_result(|_, _| async { Err::<ToolResultDecision, _>("boom") })
         .intercept_input(|_, _| async { Err::<InputDecision, _>("boom") })
         .intercept_message_end(|_, _| async { Err::<MessageEndDecision, _>("boom") })
+        .before_provider_request(|_, _| async { Err::<BeforeProviderRequestDecision, _>("boom") })
         .intercept_context(|_, _| async { Err::<ContextDecision, _>("boom") })
         .before_settle(|_, _| async { Err::<BeforeSettleDecision, _>("boom") })
 }
 
 /// The number of hooks that each extension here has.
-const HOOKS: usize = 9;
+const HOOKS: usize = 10;
 
 /// Twice, because a handler must survive its own failure.
 async fn check(extension: Extension, reason: &str) {
@@ -79,6 +81,8 @@ async fn ask_everything(harness: &Harness, reason: &str) {
     assert_eq!(harness.before_settle("done", 0).await, BeforeSettleDecision::Settle);
     assert_eq!(harness.context_messages(Vec::new()).await, ContextDecision::Unchanged);
     assert_eq!(harness.message_end(Vec::new(), StopCause::End).await, MessageEndDecision::Unchanged);
+    let request = harness.before_provider_request("p", "m", json!({})).await;
+    assert_eq!(request, BeforeProviderRequestDecision::Unchanged);
     assert_eq!(harness.review_input("hi").await, InputDecision::Unchanged);
     harness.event(LifecycleEvent::turn_start(1)).await;
     harness.panel_key("p", "up").await;

@@ -92,3 +92,26 @@ fn rpc_inputs_pass_the_hook() {
     let marks = ["?quick haft", "ping", "ping", "?quick again", "/quick now"];
     assert_eq!(scene.marks(), marks.map(|text| format!("rpc: {text}")));
 }
+
+/// Adds a field to the body of each request, and a header.
+const TIER: &str = r#"
+emit("subscribe", intercept=["before_provider_request"])
+emit("ready")
+for frame in frames():
+    if frame.get("event") == "before_provider_request":
+        mark(frame["provider"] + "/" + frame["model"])
+        payload = dict(frame["payload"], service_tier="flex")
+        answer(frame, payload=payload, headers={"x-team": "compilers"})
+"#;
+
+#[test]
+fn request_to_the_provider_has_another_body_and_a_header() {
+    let scene = Scene::new(vec![Scenario::text("Done.")]).python("tier", TIER);
+    let ran = scene.haft(&["-p", "hi"]);
+    ran.expect(0);
+    assert_eq!(ran.stdout, "Done.\n");
+    let request = &scene.server.requests()[0];
+    assert_eq!((&request.body["service_tier"], &request.body["stream"]), (&json!("flex"), &json!(true)));
+    assert_eq!(request.header("x-team"), Some("compilers"));
+    assert_eq!(scene.marks(), ["openai-chat/m"]);
+}

@@ -85,7 +85,7 @@ fn fails(wire: WireFormat, scenarios: Vec<Scenario>, code: i32) -> Ran {
     let ran = scene.haft(&["--json", "hi"]);
     ran.expect(code);
     let kinds: Vec<Value> = ran.events().iter().map(|event| event["type"].clone()).collect();
-    assert_eq!(kinds[kinds.len() - 3..], ["turn_end", "error", "done"], "{wire:?}");
+    assert_eq!(kinds[kinds.len() - 4..], ["turn_end", "error", "settled", "done"], "{wire:?}");
     assert_eq!(ran.of("turn_end")[0]["stop"], "error");
     assert_eq!((ran.of("error").len(), scene.server.scenarios_left()), (1, 0), "{wire:?}");
     assert!(!format!("{ran:?}{}", scene.logs()).contains(KEY), "{wire:?}: the key shows");

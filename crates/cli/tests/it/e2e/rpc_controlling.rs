@@ -1,9 +1,12 @@
 //! Extensions in Python that control the session, over the bare protocol.
 
+use std::fs;
+
 use haft_test_support::model_server::Scenario;
 use serde_json::{Value, json};
 
 use super::rpc_client::{Client, text_of};
+use super::running::eventually;
 use super::scene::Scene;
 
 /// A command that names the session, limits the tools, and sends a prompt.
@@ -119,4 +122,52 @@ for frame in frames():
     let ran = scene.haft(&["--json", "go"]);
     ran.expect(0);
     assert_eq!(ran.of("ext_notify")[0]["message"], "get_state: unsupported");
+}
+
+/// Writes the events about runs and the setup as notes. Announces a capability, so that it has no prelude.
+const WATCHES: &str = r#"
+import json, sys
+
+def emit(kind, **fields):
+    print(json.dumps({"type": kind, **fields}), flush=True)
+
+emit("hello", name="watcher", version="1.0.0", capabilities=["events_2"])
+emit("subscribe", events=["agent_start", "settled", "model_changed", "thinking_changed"])
+emit("ready")
+for line in sys.stdin:
+    frame = json.loads(line)
+    if frame["type"] == "event":
+        about = [frame["event"]] + [frame[key] for key in ("model", "level") if key in frame]
+        emit("notify", level="info", message=" ".join(about))
+    elif frame["type"] == "shutdown":
+        emit("shutdown_ack")
+        break
+"#;
+
+#[test]
+fn extension_and_client_see_runs_and_changes_of_the_setup() {
+    let scene = scene();
+    let manifest = json!({"name": "watcher", "version": "1.0.0", "exec": "python3", "args": ["main.py"]});
+    let dir = scene.world.extension("watcher", &manifest.to_string());
+    fs::write(dir.join("main.py"), WATCHES).unwrap();
+    let scene = scene.with(dir);
+    let mut client = Client::of(&scene, &[]);
+    client.done("hello", &json!({}));
+    let is_ready = eventually(|| {
+        let told = client.done("list_extensions", &json!({}));
+        told["extensions"][0]["state"] == "ready"
+    });
+    assert!(is_ready);
+    client.done("set_thinking", &json!({"level": "high"}));
+    client.done("set_model", &json!({"model": "other"}));
+    client.prompt("Plan the work.");
+    for expect in ["thinking_changed high", "model_changed openai-chat/other", "agent_start", "settled"] {
+        assert_eq!(client.event("ext_notify")["message"], expect);
+    }
+    let left = client.end();
+    left.expect(0);
+    let kinds: Vec<&str> = left.lines.iter().filter_map(|line| line["type"].as_str()).collect();
+    let about = ["agent_start", "settled", "model_changed", "thinking_changed", "done"];
+    let seen: Vec<&str> = kinds.into_iter().filter(|kind| about.contains(kind)).collect();
+    assert_eq!(seen, ["thinking_changed", "model_changed", "agent_start", "settled", "done"]);
 }

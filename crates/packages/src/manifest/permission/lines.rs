@@ -115,6 +115,9 @@ fn describe_intercept(entry: &InterceptPermission) -> String {
         (InterceptKind::BeforeSettle, _) => "can make the agent go on when it would stop".to_owned(),
         (InterceptKind::Context, _) => "can read and change the messages that the model gets".to_owned(),
         (InterceptKind::MessageEnd, _) => "can read and change the answers of the model".to_owned(),
+        (InterceptKind::BeforeProviderRequest, _) => {
+            "can read and change every request to a provider, except the key".to_owned()
+        }
         (InterceptKind::Input, _) => "can read, change and handle what you write".to_owned(),
         (InterceptKind::ToolResult, _) => "can read and change the results of tool calls".to_owned(),
     };

@@ -114,6 +114,10 @@ fn rejects_invalid_intercepts() {
         (r#""event":"before_settle","role":"gate""#, "cannot be `gate` for `before_settle`"),
         (r#""event":"context","role":"gate""#, "cannot be `gate` for `context`"),
         (r#""event":"message_end","role":"gate""#, "cannot be `gate` for `message_end`"),
+        (
+            r#""event":"before_provider_request","role":"gate""#,
+            "cannot be `gate` for `before_provider_request`",
+        ),
         (r#""event":"input","role":"gate""#, "cannot be `gate` for `input`"),
         (r#""event":"tool_result","role":"gate""#, "cannot be `gate` for `tool_result`"),
         (r#""event":"turn_start","role":"gate","tools":["bash"]"#, "`intercept[0].tools` is allowed only"),

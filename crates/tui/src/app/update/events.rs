@@ -80,7 +80,10 @@ fn update_from_event(state: &mut AppState, event: &AgentEvent) {
         AgentEvent::ModelRequest { provider, model, .. } => {
             (state.session.provider, state.session.model) = (provider.clone(), model.clone());
         }
-        AgentEvent::ModelFallback { to, .. } => state.session.set_model(to),
+        AgentEvent::ModelFallback { to: model, .. } | AgentEvent::ModelChanged { model } => {
+            state.session.set_model(model);
+        }
+        AgentEvent::ThinkingChanged { level } => state.session.thinking = *level,
         AgentEvent::Usage { usage, cumulative } => {
             let TokenUsage { input, output, cache_read, cache_write, .. } = *usage;
             state.session.context = input + output + cache_read + cache_write;
