@@ -372,6 +372,7 @@ impl HostReply {
             | HostCallError::SessionNotFound
             | HostCallError::SessionLocked
             | HostCallError::EntryNotFound
+            | HostCallError::EntryExists
             | HostCallError::ModelNotFound
             | HostCallError::CommandNotFound
             | HostCallError::ExtensionNotFound

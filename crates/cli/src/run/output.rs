@@ -257,6 +257,7 @@ fn event_text(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Even
         AgentEvent::TrustRequired { .. }
         | AgentEvent::Session { .. }
         | AgentEvent::UserMessage { .. }
+        | AgentEvent::CustomMessage { .. }
         | AgentEvent::QueueUpdate { .. }
         | AgentEvent::TurnStart { .. }
         | AgentEvent::ModelRequest { .. }

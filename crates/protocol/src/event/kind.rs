@@ -26,6 +26,7 @@ agent_event_kinds! {
     SessionRepaired = "session_repaired",
     TrustRequired = "trust_required",
     UserMessage = "user_message",
+    CustomMessage = "custom_message",
     QueueUpdate = "queue_update",
     TurnStart = "turn_start",
     ModelRequest = "model_request",

@@ -199,6 +199,16 @@ host_calls! {
     ListExtensions = "list_extensions", SessionRead, HostCallTarget::Session;
     /// Set the name of the session.
     SetName = "set_name", SessionWrite, HostCallTarget::Session;
+    /// Record data in the session.
+    AppendEntry = "append_entry", SessionWrite, HostCallTarget::Session;
+    /// Add a message to the conversation.
+    SendMessage = "send_message", SessionWrite, HostCallTarget::Session;
+    /// Label an entry.
+    SetLabel = "set_label", SessionWrite, HostCallTarget::Session;
+    /// Change tags of the session.
+    SetTags = "set_tags", SessionWrite, HostCallTarget::Session;
+    /// Search for sessions by their tags.
+    FindSessions = "find_sessions", SessionRead, HostCallTarget::Session;
     /// Send a message to the model.
     Prompt = "prompt", SessionControl, HostCallTarget::Session;
     /// Send a message to the working agent.

@@ -1,5 +1,7 @@
 //! Extensions in Python that control the session, over the bare protocol.
 
+use std::fs;
+
 use haft_test_support::model_server::Scenario;
 use serde_json::{Value, json};
 
@@ -72,4 +74,51 @@ for frame in frames():
     let ran = scene.haft(&["--json", "go"]);
     ran.expect(0);
     assert_eq!(ran.of("ext_notify")[0]["message"], "get_state: unsupported");
+}
+
+/// A command that stores data, sends a message that starts a run, and finds the session by its tag.
+const RECORDS: &str = r#"
+emit("register_command", name="build", description="Build.")
+emit("ready")
+entry = "0f3a5c7e9b1d2f4061728394a5b6c7d8"
+steps = [
+    ("append_entry", {"entry": entry, "kind": "failures", "data": 1}),
+    ("set_label", {"entry": entry, "label": "red"}),
+    ("set_tags", {"tags": {"build": "red"}}),
+    ("send_message", {"kind": "build", "content": "It failed.", "display": True, "turn": True}),
+    ("wait_idle", {}),
+    ("find_sessions", {"tags": {"build": None}}),
+]
+for frame in frames():
+    if frame["type"] == "command_invoked":
+        emit("host_call", id="0", call=steps[0][0], args=steps[0][1])
+        emit("command_response", id=frame["id"], action="noop")
+    elif frame["type"] == "host_result":
+        step = int(frame["id"]) + 1
+        if frame.get("is_error"):
+            emit("notify", level="info", message=f"{steps[step - 1][0]}: {frame['code']}")
+        elif step < len(steps):
+            emit("host_call", id=str(step), call=steps[step][0], args=steps[step][1])
+        else:
+            emit("notify", level="info", message=f"found {len(frame['value']['sessions'])}")
+"#;
+
+#[test]
+fn command_in_python_records_a_failure_and_has_the_model_work_on_it() {
+    let scene = scene().python("builder", RECORDS);
+    let mut client = Client::of(&scene, &["--record"]);
+    client.done("hello", &json!({}));
+    client.done("run_command", &json!({"name": "build"}));
+    let told = client.event("custom_message");
+    assert_eq!((&told["owner"], &told["kind"]), (&json!("builder"), &json!("build")));
+    assert_eq!(text_of(&client.event("assistant_message")), "First this, then that.");
+    assert_eq!(client.event("ext_notify")["message"], "found 1");
+    client.end().expect(0);
+    let request = scene.server.requests()[0].body.to_string();
+    assert!(request.contains(r"[from extension builder]\nIt failed."), "{request}");
+    let mut dirs = fs::read_dir(scene.world.home().join("sessions")).unwrap();
+    let file = fs::read_dir(dirs.next().unwrap().unwrap().path()).unwrap().next().unwrap().unwrap().path();
+    let saved = fs::read_to_string(file).unwrap();
+    let kinds = |kind: &str| saved.matches(&format!(r#"{{"type":"{kind}","#)).count();
+    assert_eq!([kinds("custom"), kinds("label"), kinds("tags"), kinds("custom_message")], [1, 1, 1, 1]);
 }
