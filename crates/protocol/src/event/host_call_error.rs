@@ -9,7 +9,7 @@ named_enum! {
         PermissionDenied = "permission_denied",
         /// A gate refused the call or failed. The text has the reason, `by` the gate.
         Blocked = "blocked",
-        /// There is no such file.
+        /// There is no such file, or the extension holds no such lock.
         NotFound = "not_found",
         /// The extension must read the file before it changes it.
         NotRead = "not_read",

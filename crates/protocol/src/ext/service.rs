@@ -11,6 +11,8 @@ named_enum! {
         FsWrite = "fs.write",
         /// Running shell commands.
         Exec = "exec",
+        /// Locking files.
+        FilesLock = "files.lock",
         /// Asking the person.
         Ui = "ui",
         /// Reading the session: its state, conversation, tools and models.

@@ -209,6 +209,37 @@ mod session_data {
     }
 }
 
+/// The lock of the guide.
+mod file_locks {
+    use haft_sdk::testing::Harness;
+    use haft_sdk::{Extension, Host, HostError, Response};
+    use serde_json::Value;
+
+    async fn count(host: &Host) -> Result<u64, HostError> {
+        let _lock = host.lock_file("builds.txt").await?;
+        let builds: u64 = host.read("builds.txt").await?.text.trim().parse().unwrap_or(0);
+        host.write("builds.txt", (builds + 1).to_string()).await?;
+        Ok(builds + 1)
+    }
+
+    #[tokio::test]
+    async fn lock_is_released_after_the_change() {
+        let extension =
+            Extension::new("builds", "1.0.0").command("build", "Count a build", |_, host: Host| async move {
+                Response::display(count(&host).await.unwrap().to_string())
+            });
+        let harness = Harness::start_served(extension, |call: &str, _args: Value| {
+            Ok(if call == "read" { "6\n".to_owned() } else { "done".to_owned() })
+        })
+        .await;
+        assert_eq!(harness.command("build", "").await, Response::display("7"));
+        let frames = harness.transcript();
+        let at = |text: &str| frames.find(text).expect(text);
+        let calls = [r#""call":"lock_file""#, r#""call":"write""#, r#""call":"unlock_file""#].map(at);
+        assert!(calls.is_sorted(), "{frames}");
+    }
+}
+
 /// The session event of the guide.
 mod session_events {
     use haft_sdk::Extension;

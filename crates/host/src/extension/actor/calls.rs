@@ -56,7 +56,11 @@ impl HostCallTasks {
             (HostCallTask::Tool { kind, args }, Some(desk)) => {
                 Arc::clone(desk).serve(cancel.clone(), id.clone(), kind, args).boxed()
             }
-            (HostCallTask::Tool { .. }, None) => return,
+            (HostCallTask::FileLock(call), Some(desk)) => {
+                let process = self.all.child_token();
+                Arc::clone(desk).serve_lock(cancel.clone(), process, id.clone(), call).boxed()
+            }
+            (HostCallTask::Tool { .. } | HostCallTask::FileLock(_), None) => return,
             (HostCallTask::Ask(ask), _) => {
                 self.owner.clone().ask_person(cancel.clone(), id.clone(), ask).boxed()
             }
