@@ -4,9 +4,11 @@ mod paths;
 mod worktree;
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use anyhow::Context as _;
 use haft_config::{Home, ToolSandboxLevel, ToolSettings};
+use haft_core::file_queue::FileQueue;
 use haft_launch::Launcher;
 use haft_tools::{HostEnvironment, ToolSandbox, ToolSandboxGap};
 
@@ -109,6 +111,9 @@ pub(crate) struct ProtectedDirs<'a> {
     pub(crate) unpinned_code: &'a [PathBuf],
 }
 
+/// The queue of all changes of files in this process: those of every session, and of their extensions.
+static FILE_CHANGES: LazyLock<FileQueue> = LazyLock::new(FileQueue::default);
+
 /// Creates the environment of the tools in `cwd`.
 ///
 /// # Errors
@@ -121,6 +126,7 @@ pub(crate) fn tool_environment(
 ) -> anyhow::Result<HostEnvironment> {
     let home = dirs.home;
     let environment = HostEnvironment::new(cwd)
+        .with_queue(FILE_CHANGES.clone())
         .with_scratch(home.results_dir())
         .with_backup_dir(home.state_dir().join("in-place"))
         .with_launcher(launcher)

@@ -15,8 +15,11 @@ use crate::compact::{CompactError, CompactionOutcome};
 use crate::error::TurnErrorKind;
 use crate::hooks::{UserInput, UserInputDecision};
 use crate::model::{Model, ModelFacts, ModelInfo, ThinkingLevel};
-use crate::queue::{Prompt, QueueDelivery, QueueError, QueueKind, QueuedMessages};
+use crate::queue::{
+    AddMessageError, MessageDelivery, Prompt, QueueDelivery, QueueError, QueueKind, QueuedMessages,
+};
 use crate::run::Run;
+use crate::session::entry::CustomMessage;
 use crate::session::{Durability, Session, SessionError};
 use crate::stats::SessionStats;
 use crate::tool::{ToolSet, ToolSpec};
@@ -219,6 +222,34 @@ impl Agent {
         self.inner.queues.push(QueueKind::NextTurn, prompt.into())
     }
 
+    /// Adds a custom message of an extension to the conversation. During a run, the message waits as a steering message;
+    /// during a compaction, it waits for the next run. Starts no run; [`resume`](Self::resume) does.
+    ///
+    /// ```
+    /// use haft_core::session::entry::CustomMessage;
+    /// use haft_core::protocol::content::ContentBlock;
+    /// use haft_core::{AddMessageError, Agent};
+    ///
+    /// fn remind(agent: &Agent) -> Result<(), AddMessageError> {
+    ///     let (owner, kind) = ("clock".to_owned(), "reminder".to_owned());
+    ///     let content = vec![ContentBlock::text("It is noon.")];
+    ///     agent.add_message(CustomMessage { owner, kind, content, display: true, details: None }).map(drop)
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// [`AddMessageError`] if the message is empty, the queue is full, or the session cannot be written.
+    pub fn add_message(&self, message: CustomMessage) -> Result<MessageDelivery, AddMessageError> {
+        turn::add_message(&self.inner, message)
+    }
+
+    /// True if [`resume`](Self::resume) has work: the model has not answered the last message, or a steering message or
+    /// a follow-up waits.
+    pub fn has_unanswered_message(&self) -> bool {
+        let QueuedMessages { steering, follow_up, next_turn: _ } = self.queued_messages();
+        !steering.is_empty() || !follow_up.is_empty() || turn::is_answer_due(&self.inner)
+    }
+
     /// Ends the current run in good order; returns true if there is a run to interrupt. Running tools finish, and calls
     /// that have not started are skipped. The model is then asked once more, without tools. Its last message is `hint`,
     /// or a default text if `hint` is empty. Queued messages stay in the queue. If the model has already stopped, it is
@@ -232,7 +263,8 @@ impl Agent {
         self.inner.queues.queued_messages()
     }
 
-    /// Removes and returns all queued messages, so that the user can edit them.
+    /// Removes and returns the queued messages of the user, so that the user can edit them. Custom messages of
+    /// extensions stay in the queue.
     pub fn take_queued(&self) -> QueuedMessages {
         self.inner.queues.clear()
     }

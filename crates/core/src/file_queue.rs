@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use haft_protocol::defense::{Defense, is_up};
@@ -22,19 +23,61 @@ use crate::timeouts;
 /// they started.
 ///
 /// A task must not hold two guards at a time, because two tasks that lock in opposite order would deadlock.
+///
+/// A program that needs a file for longer than one change is a [`LockOwner`]: it [locks](Self::lock_for_long) the file, and
+/// its own changes pass this lock. All others wait.
 #[derive(Debug, Clone, Default)]
 pub struct FileQueue {
     line: Arc<ClaimQueue>,
+    owner: Option<LockOwner>,
+}
+
+/// A program that can lock files for longer than one change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct LockOwner(u64);
+
+impl LockOwner {
+    /// Creates an owner that differs from all others.
+    pub fn new() -> Self {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        Self(LAST.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+impl Default for LockOwner {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl FileQueue {
+    /// Returns the same queue for the changes and the locks of this owner.
+    #[must_use]
+    pub fn for_owner(&self, owner: LockOwner) -> Self {
+        Self { owner: Some(owner), ..self.clone() }
+    }
+
     /// Takes the next place in the queue for a file that is named later. All later tickets wait until the file is
     /// named.
     pub fn take_ticket(&self) -> QueueTicket {
+        self.take_ticket_for(ClaimPurpose::Change)
+    }
+
+    fn take_ticket_for(&self, purpose: ClaimPurpose) -> QueueTicket {
         let mut claims = self.line.lock_claims();
         let ticket = claims.last_key_value().map_or(0, |(last, _)| last + 1);
-        claims.insert(ticket, FileClaim::Resolving);
+        claims.insert(ticket, FileClaim { owner: self.owner, purpose, stage: ClaimStage::Resolving });
         QueueTicket { line: Arc::clone(&self.line), ticket }
+    }
+
+    /// Waits until the file is free, like [`lock`](Self::lock), and locks it for longer than one change. Changes of the
+    /// [owner](Self::for_owner) of this queue pass the lock, also before others that wait for it. The owner must limit the
+    /// time of the lock.
+    ///
+    /// # Errors
+    /// If the path cannot be resolved.
+    pub async fn lock_for_long(&self, path: &Path) -> io::Result<FileGuard> {
+        self.take_ticket_for(ClaimPurpose::LongLock).lock(path).await
     }
 
     /// Waits until the file is free. `path` should be absolute. The file does not have to exist, but its directory
@@ -84,7 +127,7 @@ impl QueueTicket {
 
     /// Waits for all earlier claims on this file and for its current holder.
     async fn wait(&self, keys: Vec<FileIdentity>) {
-        self.line.set(self.ticket, FileClaim::Waiting(keys));
+        self.line.set(self.ticket, ClaimStage::Waiting(keys));
         self.wait_until(|patient| self.line.start(self.ticket, patient)).await;
     }
 
@@ -138,11 +181,36 @@ struct ClaimQueue {
 }
 
 #[derive(Debug)]
-enum FileClaim {
+struct FileClaim {
+    owner: Option<LockOwner>,
+    purpose: ClaimPurpose,
+    stage: ClaimStage,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ClaimPurpose {
+    Change,
+    LongLock,
+}
+
+#[derive(Debug)]
+enum ClaimStage {
     /// The ticket has not named its file yet.
     Resolving,
     Waiting(Vec<FileIdentity>),
     Running(Vec<FileIdentity>),
+}
+
+impl FileClaim {
+    /// True if the claim is a lock of the owner that makes this change.
+    fn is_own_lock_of(&self, change: &Self) -> bool {
+        let is_lock = change.purpose == ClaimPurpose::Change && self.purpose == ClaimPurpose::LongLock;
+        is_lock && self.owner.is_some() && self.owner == change.owner
+    }
+
+    fn holds_one_of(&self, keys: &[FileIdentity]) -> bool {
+        matches!(&self.stage, ClaimStage::Running(held) if share_identity(keys, held))
+    }
 }
 
 impl ClaimQueue {
@@ -150,30 +218,43 @@ impl ClaimQueue {
         self.claims.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn set(&self, ticket: u64, claim: FileClaim) {
-        self.lock_claims().insert(ticket, claim);
+    fn set(&self, ticket: u64, stage: ClaimStage) {
+        if let Some(claim) = self.lock_claims().get_mut(&ticket) {
+            claim.stage = stage;
+        }
         self.moved.notify_waiters();
     }
 
     fn front_is_named(&self, ticket: u64) -> bool {
-        self.lock_claims().range(..ticket).all(|(_, claim)| !matches!(claim, FileClaim::Resolving))
+        self.lock_claims().range(..ticket).all(|(_, claim)| !matches!(claim.stage, ClaimStage::Resolving))
     }
 
     /// Starts a waiting claim if no conflicting claim is before it. Running claims never wait, and waiting claims wait
-    /// only for earlier ones, so that no cycle can form.
+    /// only for earlier ones, so that no cycle can form. A change of an owner that holds the file waits only for running
+    /// claims and for earlier changes of the owner, because all others wait for the owner.
     fn start(&self, ticket: u64, patient: bool) -> bool {
         let mut claims = self.lock_claims();
-        let Some(FileClaim::Waiting(keys)) = claims.get(&ticket) else { return true };
-        let blocked = claims.iter().any(|(&other, claim)| match claim {
-            FileClaim::Resolving => patient && other < ticket,
-            FileClaim::Waiting(theirs) => other < ticket && share_identity(keys, theirs),
-            FileClaim::Running(theirs) => other != ticket && share_identity(keys, theirs),
+        let Some(change) = claims.get(&ticket) else { return true };
+        let ClaimStage::Waiting(keys) = &change.stage else { return true };
+        let is_held = claims.values().any(|other| other.is_own_lock_of(change) && other.holds_one_of(keys));
+        let conflicts = |other: &FileClaim| !other.is_own_lock_of(change);
+        let blocked = claims.iter().any(|(&place, other)| match &other.stage {
+            ClaimStage::Resolving => patient && place < ticket,
+            ClaimStage::Waiting(theirs) => {
+                let counts = !is_held || other.owner == change.owner;
+                place < ticket && counts && conflicts(other) && share_identity(keys, theirs)
+            }
+            ClaimStage::Running(theirs) => {
+                place != ticket && conflicts(other) && share_identity(keys, theirs)
+            }
         });
         if blocked && is_up(Defense::FileQueue) {
             return false;
         }
         let keys = keys.clone();
-        claims.insert(ticket, FileClaim::Running(keys));
+        if let Some(claim) = claims.get_mut(&ticket) {
+            claim.stage = ClaimStage::Running(keys);
+        }
         true
     }
 }

@@ -37,7 +37,9 @@ mod turn;
 pub use agent::{Agent, AgentBuilder, BuildError};
 pub use agent_state::ToolSchemaError;
 pub use call::{CallableTool, ExtensionCall, ExtensionCallResult, ExtensionToolRunner};
-pub use queue::{Prompt, QueueDelivery, QueueError, QueuedMessages};
+pub use queue::{
+    AddMessageError, CustomOrigin, MessageDelivery, Prompt, QueueDelivery, QueueError, QueuedMessages,
+};
 pub use run::{Run, RunHandle};
 pub use stats::{ContextUsage, SessionStats, estimated_tokens};
 pub use text_filter::TextFilter;

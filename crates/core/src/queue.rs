@@ -1,15 +1,19 @@
-//! The queues of messages that wait for a run: steering messages, follow-ups and messages for the next prompt.
+//! The queues of messages that wait for a run: steering messages, follow-ups and messages for the next prompt. They are
+//! messages of the user, or custom messages of extensions.
 //!
 //! One lock guards all queues and the current run. A message that arrives at the end of a run is taken by that run or
 //! kept for the next one, and its sender learns which.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use haft_protocol::RawJson;
 use haft_protocol::content::ContentBlock;
 use haft_protocol::event::AgentEvent;
 
 use crate::emitter::{EventEmitter, RunToken};
 use crate::hooks::UserInput;
+use crate::session::entry::CustomMessage;
+use crate::session::{EntryId, SessionError};
 
 /// The capacity of one queue.
 const ROOM: usize = 64;
@@ -19,18 +23,40 @@ const ROOM: usize = 64;
 pub struct Prompt {
     /// The blocks in order.
     pub content: Vec<ContentBlock>,
+    /// The origin of a custom message of an extension; `None` for a message of the user.
+    pub custom: Option<Box<CustomOrigin>>,
+}
+
+/// The fields of a [`CustomMessage`] besides its content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CustomOrigin {
+    /// The extension.
+    pub owner: String,
+    /// The kind, defined by the extension.
+    pub kind: String,
+    /// True if the user also sees the message.
+    pub display: bool,
+    /// Data of the extension that the model does not see.
+    pub details: Option<RawJson>,
 }
 
 impl<T: Into<String>> From<T> for Prompt {
     fn from(text: T) -> Self {
-        Self { content: vec![ContentBlock::text(text)] }
+        Self { content: vec![ContentBlock::text(text)], custom: None }
+    }
+}
+
+impl From<CustomMessage> for Prompt {
+    fn from(CustomMessage { owner, kind, content, display, details }: CustomMessage) -> Self {
+        Self { content, custom: Some(Box::new(CustomOrigin { owner, kind, display, details })) }
     }
 }
 
 impl From<UserInput> for Prompt {
     fn from(UserInput { text, images, .. }: UserInput) -> Self {
         let text = (!text.is_empty()).then(|| ContentBlock::text(text));
-        Self { content: text.into_iter().chain(images.into_iter().map(ContentBlock::Image)).collect() }
+        let content = text.into_iter().chain(images.into_iter().map(ContentBlock::Image)).collect();
+        Self { content, custom: None }
     }
 }
 
@@ -97,6 +123,54 @@ impl QueuedMessages {
     }
 }
 
+impl QueuedMessages {
+    /// Returns the messages of the user, without custom messages of extensions.
+    pub fn user_messages(&self) -> Self {
+        self.clone().take_prompts()
+    }
+
+    fn take_prompts(&mut self) -> Self {
+        let take = |queue: &mut Vec<Prompt>| queue.extract_if(.., |prompt| prompt.custom.is_none()).collect();
+        Self {
+            steering: take(&mut self.steering),
+            follow_up: take(&mut self.follow_up),
+            next_turn: take(&mut self.next_turn),
+        }
+    }
+}
+
+/// The delivery of a message that does not wait if it need not.
+#[derive(Debug, Clone, PartialEq)]
+#[must_use = "a message queued without an active run waits for the next run"]
+pub enum MessageDelivery {
+    /// No run was active: the message is in the session.
+    Added {
+        /// The entry of the session; `None` while the session moves to another file.
+        entry: Option<EntryId>,
+        /// The event about the message. Observers have it; the owners of runs do not.
+        event: Box<AgentEvent>,
+    },
+    /// The message waits in the queue of steering messages.
+    Queued(QueueDelivery),
+}
+
+/// The reasons why a message was not added.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum AddMessageError {
+    /// The message was not queued.
+    #[error(transparent)]
+    Queue(#[from] QueueError),
+    /// The message was not written to the session.
+    #[error(transparent)]
+    Session(SessionError),
+}
+
+/// The outcome of a message that is added at once if no run is active.
+pub(crate) enum AddOutcome<T> {
+    Added(T),
+    Queued(QueueDelivery),
+}
+
 #[derive(Default)]
 pub(crate) struct MessageQueues {
     state: Mutex<QueueState>,
@@ -141,6 +215,22 @@ impl MessageQueues {
         self.push_if(queue, prompt, takes).map(|_| ())
     }
 
+    /// Carries out `add` while no run can start, or queues the message for the run that is active.
+    pub(crate) fn add_or_push<T>(
+        &self,
+        prompt: Prompt,
+        add: impl FnOnce() -> T,
+    ) -> Result<AddOutcome<T>, QueueError> {
+        let mut added = None;
+        let queued = self.push_if(QueueKind::Steering, prompt, |state| {
+            if state.run.is_none() {
+                added = Some(add());
+            }
+            added.is_none()
+        });
+        added.map_or_else(|| queued.map(AddOutcome::Queued), |added| Ok(AddOutcome::Added(added)))
+    }
+
     fn push_if(
         &self,
         queue: QueueKind,
@@ -170,8 +260,9 @@ impl MessageQueues {
         self.lock().waiting.clone()
     }
 
+    /// Removes and returns the messages of the user.
     pub(crate) fn clear(&self) -> QueuedMessages {
-        let taken = std::mem::take(&mut self.lock().waiting);
+        let taken = self.lock().waiting.take_prompts();
         if !taken.is_empty() {
             self.emit_queue_update();
         }
@@ -339,7 +430,7 @@ impl QueueState {
 
     fn event(&self) -> AgentEvent {
         let all = |queue: &[Prompt]| queue.iter().map(Prompt::summary).collect();
-        let QueuedMessages { steering, follow_up, next_turn } = &self.waiting;
+        let QueuedMessages { steering, follow_up, next_turn } = &self.waiting.user_messages();
         AgentEvent::QueueUpdate {
             steering: all(steering),
             follow_up: all(follow_up),
@@ -352,6 +443,12 @@ impl Prompt {
     /// True if the message has no content for a model.
     pub(crate) fn is_empty(&self) -> bool {
         self.content.iter().all(|block| block.as_text().is_some_and(|text| text.trim().is_empty()))
+    }
+
+    /// Returns the custom message; `None` for a message of the user.
+    pub(crate) fn to_custom(&self) -> Option<CustomMessage> {
+        let CustomOrigin { owner, kind, display, details } = self.custom.as_deref()?.clone();
+        Some(CustomMessage { owner, kind, content: self.content.clone(), display, details })
     }
 
     pub(crate) fn text_bytes(&self) -> u64 {

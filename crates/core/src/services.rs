@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use haft_protocol::ids::ExtensionName;
 
+use crate::file_queue::{FileQueue, LockOwner};
 use crate::tool::Tool;
 
 /// A source of tools for extensions, implemented by the surrounding program.
@@ -17,6 +18,14 @@ pub trait ExtensionToolSource: Send + Sync {
     /// # Errors
     /// The reason why the tools are not available, for people.
     fn tools(&self, reach: &ServiceReach) -> Result<Vec<Arc<dyn Tool>>, String>;
+
+    /// Returns the queue of the changes of these tools, and the file in it that this path of a call means.
+    ///
+    /// # Errors
+    /// The reason why the file cannot be locked, for people.
+    fn file_to_lock(&self, _path: &str) -> Result<(FileQueue, PathBuf), String> {
+        Err("this host locks no files for extensions".to_owned())
+    }
 }
 
 /// The files that an extension can access through the host.
@@ -28,6 +37,8 @@ pub struct ServiceReach {
     pub within: Option<AllowedPaths>,
     /// The directory of the extension's data, which is always accessible.
     pub data: Option<PathBuf>,
+    /// The process of the extension as an owner of locks, which its tools pass.
+    pub lock_owner: LockOwner,
 }
 
 /// Files, and directories with all of their content.

@@ -14,7 +14,7 @@ use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{Message, Rfc3339Time, StopCause, TokenUsage, ToolMessage};
 
 use crate::session::entry::{
-    Compaction, Custom, EntryBody, MessageEntry, ResponseMetadata, SessionSettings, ToolStart,
+    Compaction, Custom, CustomMessage, EntryBody, MessageEntry, ResponseMetadata, SessionSettings, ToolStart,
 };
 use crate::session::{Durability, EntryId, Session, SessionContext, SessionError, missing_result};
 use crate::stats::UsageTally;
@@ -123,6 +123,21 @@ impl Transcript {
         let mut state = self.lock();
         state.write_unsaved(&self.session)?;
         state.save(&self.session, &MessageEntry { message, answer: None })
+    }
+
+    /// Adds a custom message of an extension. If it cannot be written, the caller keeps it. Returns the id of its entry
+    /// unless the session is moving to another file.
+    pub(crate) fn add_custom_message(
+        &self,
+        message: CustomMessage,
+        time: Rfc3339Time,
+    ) -> Result<(Option<EntryId>, PendingSave), SessionError> {
+        let mut state = self.lock();
+        state.write_unsaved(&self.session)?;
+        let content = message.content.clone();
+        let saved = write_entry(&self.session, message.into(), Durability::Soon)?;
+        Arc::make_mut(&mut state.messages).push(Message::User { content, time });
+        Ok(saved)
     }
 
     /// Adds a message that has no other copy. If it cannot be written now, it is written later.
@@ -287,14 +302,24 @@ impl TranscriptState {
 
 /// Writes one entry. The outcome of the write is known at once; the outcome of the sync later.
 fn write(session: &Session, body: EntryBody, durability: Durability) -> Result<PendingSave, SessionError> {
+    write_entry(session, body, durability).map(|(_, saved)| saved)
+}
+
+/// Writes one entry as [`write`] does. Returns its id if the outcome of the sync is known at once, too.
+fn write_entry(
+    session: &Session,
+    body: EntryBody,
+    durability: Durability,
+) -> Result<(Option<EntryId>, PendingSave), SessionError> {
     let mut appended = session.append(body, durability).boxed();
-    match appended.as_mut().now_or_never() {
-        Some(Ok(_)) => Ok(PendingSave(None)),
+    let saved = match appended.as_mut().now_or_never() {
+        Some(Ok(id)) => return Ok((Some(id), PendingSave(None))),
         // The entry is in the log; the caller that waits for the disk receives the error.
-        Some(Err(error @ SessionError::NotSynced(_))) => Ok(PendingSave(Some(ready(Err(error)).boxed()))),
-        Some(Err(error)) => Err(error),
-        None => Ok(PendingSave(Some(appended))),
-    }
+        Some(Err(error @ SessionError::NotSynced(_))) => ready(Err(error)).boxed(),
+        Some(Err(error)) => return Err(error),
+        None => appended,
+    };
+    Ok((None, PendingSave(Some(saved))))
 }
 
 #[cfg(test)]

@@ -22,8 +22,9 @@ use crate::emitter::EventEmitter;
 use crate::error::{TurnError, TurnErrorKind};
 use crate::hooks::{AgentStart, PromptSection, Refusal, RefusalScope, TurnDecision, WaitPoint};
 use crate::model::{ModelError, ModelErrorKind};
-use crate::queue::{DequeuedPrompt, Prompt};
+use crate::queue::{AddMessageError, AddOutcome, DequeuedPrompt, MessageDelivery, Prompt};
 use crate::run_context::{NoDecision, PANICKED, RunContext, wait_for_hooks};
+use crate::session::entry::CustomMessage;
 use crate::session::intervention::{HookIntervention, InterventionAction};
 use crate::session::{EntryId, SessionError};
 use crate::transcript::PendingSave;
@@ -108,6 +109,37 @@ pub(crate) fn reload(agent: &Arc<AgentState>) -> Result<(), TurnErrorKind> {
     reloaded
 }
 
+/// Adds a custom message to an idle session, or queues it for the active run.
+pub(crate) fn add_message(
+    agent: &Arc<AgentState>,
+    message: CustomMessage,
+) -> Result<MessageDelivery, AddMessageError> {
+    let time = agent.current_time();
+    let added = agent.queues.add_or_push(message.clone().into(), || {
+        agent.transcript.complete_calls(|| agent.current_time())?;
+        let (entry, saved) = agent.transcript.add_custom_message(message.clone(), time.clone())?;
+        // The entry survives the end of the program; that is enough for it.
+        drop(saved);
+        Ok(entry)
+    });
+    match added? {
+        AddOutcome::Queued(queued) => Ok(MessageDelivery::Queued(queued)),
+        AddOutcome::Added(entry) => {
+            let (entry, event) = (entry.map_err(AddMessageError::Session)?, message.into_event(time));
+            agent.current_hooks().observers.iter().for_each(|observer| observer.observe(&event));
+            Ok(MessageDelivery::Added { entry, event: Box::new(event) })
+        }
+    }
+}
+
+/// True if the model has not answered the last message.
+pub(crate) fn is_answer_due(agent: &AgentState) -> bool {
+    match agent.transcript.messages().last() {
+        Some(Message::User { .. } | Message::Tool(_)) => true,
+        Some(Message::Assistant(_)) | None => false,
+    }
+}
+
 /// At the end of a run, even if it is dropped: content that the user saw is kept, every call has a result, and then the
 /// next prompt can start.
 impl Drop for TurnDriver {
@@ -181,7 +213,7 @@ impl TurnDriver {
         let waited = self.run.agent.queues.take_first(prompt.is_some());
         let mut said: Vec<ContentBlock> =
             waited.iter().flat_map(|taken| taken.prompt.content.clone()).collect();
-        if waited.is_empty() && prompt.is_none() && !self.is_answer_due() {
+        if waited.is_empty() && prompt.is_none() && !is_answer_due(&self.run.agent) {
             return Err(TurnErrorKind::NothingToDo);
         }
         self.deliver_queued(waited).map_err(session_error)?;
@@ -191,14 +223,6 @@ impl TurnDriver {
         }
         self.sections = self.collect_sections(said).await;
         Ok(())
-    }
-
-    /// True if the model has not answered the last message.
-    fn is_answer_due(&self) -> bool {
-        match self.run.agent.transcript.messages().last() {
-            Some(Message::User { .. } | Message::Tool(_)) => true,
-            Some(Message::Assistant(_)) | None => false,
-        }
     }
 
     async fn collect_sections(&mut self, prompt: Vec<ContentBlock>) -> Vec<PromptSection> {
@@ -359,14 +383,23 @@ impl TurnDriver {
         Ok(())
     }
 
-    /// Adds a user message to the transcript. It is on disk before any part of the answer is shown.
+    /// Adds a message to the transcript. It is on disk before any part of the answer is shown.
     fn add_user_message(&mut self, prompt: &Prompt) -> Result<(), SessionError> {
         let (content, time) = (prompt.content.clone(), self.run.agent.current_time());
-        let saved =
-            self.run.agent.transcript.add(Message::User { content: content.clone(), time: time.clone() })?;
+        let transcript = &self.run.agent.transcript;
+        let (saved, event) = match prompt.to_custom() {
+            Some(message) => {
+                let (_, saved) = transcript.add_custom_message(message.clone(), time.clone())?;
+                (saved, message.into_event(time))
+            }
+            None => {
+                let message = Message::User { content: content.clone(), time: time.clone() };
+                (transcript.add(message)?, AgentEvent::UserMessage { content, time })
+            }
+        };
         self.saving.push(saved);
         self.unhandled += 1;
-        self.run.emitter.emit(AgentEvent::UserMessage { content, time });
+        self.run.emitter.emit(event);
         Ok(())
     }
 

@@ -27,6 +27,8 @@ pub struct Timeouts {
     pub completions: Duration,
     /// A file operation of the host for an extension, from its approval.
     pub host_call: Duration,
+    /// The longest time for which an extension locks a file.
+    pub file_lock: Duration,
     /// The longest time in which an extension reads nothing of its input.
     pub write_stall: Duration,
     /// The longest time from the first byte of a line to its newline.
@@ -89,6 +91,7 @@ impl Default for Timeouts {
             command: Duration::from_secs(30),
             completions: Duration::from_secs(1),
             host_call: Duration::from_secs(30),
+            file_lock: Duration::from_secs(60),
             write_stall: Duration::from_secs(10),
             partial_line: Duration::from_secs(30),
             overrun: Duration::from_secs(10),

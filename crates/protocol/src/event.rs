@@ -67,7 +67,26 @@ pub enum AgentEvent {
         /// The time, RFC 3339.
         time: Rfc3339Time,
     },
-    /// The queued messages changed. Lists all waiting messages, oldest first, as text; a word
+    /// A message of an extension or of a client entered the transcript. The model reads its content
+    /// as a user message.
+    CustomMessage {
+        /// The extension.
+        owner: String,
+        /// The kind, defined by the extension.
+        kind: String,
+        /// Text and images.
+        #[serde(serialize_with = "crate::content::serialize_shown")]
+        #[schemars(with = "Vec<crate::content::ShownContent<'static>>")]
+        content: Vec<ContentBlock>,
+        /// True if the user sees the message.
+        display: bool,
+        /// Data of the extension, for programs: any JSON value.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        details: Option<RawJson>,
+        /// The time, RFC 3339.
+        time: Rfc3339Time,
+    },
+    /// The queued messages of the user changed. Lists all waiting messages, oldest first, as text; a word
     /// replaces each image.
     QueueUpdate {
         /// Messages for the next step of the current turn.

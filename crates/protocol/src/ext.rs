@@ -12,6 +12,7 @@ mod command;
 mod completion;
 mod constructors;
 mod event;
+mod file_lock;
 mod frames;
 mod handshake;
 mod host_call;
@@ -39,6 +40,7 @@ pub use cancel::CancelRequest;
 pub use command::{CommandAction, CommandInvoked, CommandResponse};
 pub use completion::{CommandCompletions, CommandCompletionsResponse, CompletionItem};
 pub use event::{EventGap, LifecycleEvent};
+pub use file_lock::{FileLease, FileLockCall, LockFileCall, UnlockFileCall};
 pub use frames::{ExtensionFrame, HostFrame};
 pub use handshake::{
     ExtensionConfig, Hello, HelloAck, PROTOCOL_VERSION, Ready, Shutdown, ShutdownAck, capability,

@@ -42,19 +42,19 @@ mod session_call;
 pub use crate::dialog::UiAnswer;
 pub use command::ReplyData;
 pub use command::{
-    AbortCommand, AuthToken, ClearCommand, ClientInfo, CloseSession, Command, CommandKind, CommandParams,
-    CompactCommand, CompleteCommand, FollowUp, ForkCommand, GetMessages, GetModels, GetState, GetTools,
-    HelloCommand, InterruptCommand, ListCommands, ListExtensions, ListSessions, MoveTo, NewSession,
-    PanelCloseCommand, PanelKeyCommand, PanelResizeCommand, PingCommand, PromptCommand, ReloadExt,
-    RunCommand, SetModel, SetName, SetThinking, SetTools, ShutdownCommand, SteerCommand, SwitchSession,
-    TakeQueued, TreeCommand, WaitIdle,
+    AbortCommand, AppendEntry, AuthToken, ClearCommand, ClientInfo, CloseSession, Command, CommandKind,
+    CommandParams, CompactCommand, CompleteCommand, DeliveryTime, FindSessions, FollowUp, ForkCommand,
+    GetMessages, GetModels, GetState, GetTools, HelloCommand, InterruptCommand, ListCommands, ListExtensions,
+    ListSessions, MoveTo, NewSession, PanelCloseCommand, PanelKeyCommand, PanelResizeCommand, PingCommand,
+    PromptCommand, ReloadExt, RunCommand, SendMessage, SetLabel, SetModel, SetName, SetTags, SetThinking,
+    SetTools, ShutdownCommand, SteerCommand, SwitchSession, TakeQueued, TreeCommand, WaitIdle,
 };
 pub use data::{
-    CommandActionKind, CommandInfo, CommandResult, CommandsData, CompletionsData, ContextData, EntryInfo,
-    ExtensionInfo, ExtensionsData, HelloData, InterruptData, MessagesData, ModelData, ModelInfo, ModelsData,
-    MovedData, NoData, PongData, QueueData, QueuedData, ReloadData, SessionData, SessionInfo, SessionsData,
-    ShownBlock, ShownMessage, StartedData, StateData, StatusItem, ThinkingData, ToolInfo, ToolsData,
-    ToolsSet, TreeData,
+    AppendedData, CommandActionKind, CommandInfo, CommandResult, CommandsData, CompletionsData, ContextData,
+    EntryInfo, ExtensionInfo, ExtensionsData, HelloData, InterruptData, MessagesData, ModelData, ModelInfo,
+    ModelsData, MovedData, NoData, PongData, QueueData, QueuedData, ReloadData, SentData, SessionData,
+    SessionInfo, SessionsData, ShownBlock, ShownMessage, StartedData, StateData, StatusItem, ThinkingData,
+    ToolInfo, ToolsData, ToolsSet, TreeData,
 };
 pub use dialog::{UiEnd, UiKind, UiRequest, UiResponse};
 pub use event::{ClientEvent, EventLine, PanelContent, RpcEvent, SessionEnd};

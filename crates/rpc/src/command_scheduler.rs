@@ -48,6 +48,8 @@ pub(crate) enum SessionJob {
     /// A message for the model, unchanged even if it looks like a command.
     Message(PromptCommand),
     Compact(CompactCommand),
+    /// A run for messages that are in the session or in its queue.
+    Resume,
 }
 
 /// An unanswered command.
@@ -187,20 +189,27 @@ impl CommandScheduler {
         answered.into_iter().chain(self.close_if_finished()).collect()
     }
 
-    /// Adds a job without a waiting command: the prompt of an extension's command. The caller adds
-    /// it before that command is done.
+    /// Adds a job without a waiting command: the prompt of an extension's command, or the run for a
+    /// message. The caller adds it before that command is done.
     ///
     /// # Errors
     /// [`CommandFailure`] if too many jobs wait, or the session is closing.
     pub(crate) fn add_job(&mut self, job: SessionJob) -> Result<Vec<SchedulerEffect>, CommandFailure> {
+        self.check_room()?;
+        Ok(self.enqueue(WaitingJob { ticket: None, job }))
+    }
+
+    /// Checks that [`add_job`](Self::add_job) accepts a job.
+    ///
+    /// # Errors
+    /// As for `add_job`.
+    pub(crate) fn check_room(&self) -> Result<(), CommandFailure> {
         match self.stage {
             SchedulerStage::Closing | SchedulerStage::Closed => Err(session_ended_failure()),
             SchedulerStage::Open | SchedulerStage::Finishing if self.waiting.len() >= MOST_WAITING => {
                 Err(queue_full_failure())
             }
-            SchedulerStage::Open | SchedulerStage::Finishing => {
-                Ok(self.enqueue(WaitingJob { ticket: None, job }))
-            }
+            SchedulerStage::Open | SchedulerStage::Finishing => Ok(()),
         }
     }
 

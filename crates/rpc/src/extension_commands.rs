@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use haft_protocol::ids::ExtensionName;
-use haft_protocol::rpc::{CommandFailure, CommandKind, ErrorCode, ReplyPayload, RpcRequest};
+use haft_protocol::rpc::{
+    Command, CommandFailure, CommandKind, DeliveryTime, ErrorCode, ReplyPayload, RpcRequest, SendMessage,
+};
 use tokio::sync::{mpsc, oneshot};
 
 /// The maximum number of commands of extensions that make the model work or open a session, in the whole
@@ -117,18 +119,26 @@ impl ExtensionCommandQueue {
     }
 }
 
-/// True for commands that make the model work, or open a session in which it may work.
-fn makes_model_work(kind: CommandKind) -> bool {
-    matches!(
-        kind,
-        CommandKind::Prompt
-            | CommandKind::Steer
-            | CommandKind::FollowUp
-            | CommandKind::RunCommand
-            | CommandKind::Compact
-            | CommandKind::NewSession
-            | CommandKind::Fork
-    )
+/// True for commands that make the model work, or open a session in which it may work. `busy` is true if the
+/// session works, so that it also works on a message that is sent now.
+fn makes_model_work(command: &Command, busy: bool) -> bool {
+    match command {
+        Command::SendMessage(SendMessage { when, turn, .. }) => match when {
+            DeliveryTime::Now => *turn || busy,
+            DeliveryTime::Steer | DeliveryTime::FollowUp => true,
+            DeliveryTime::NextTurn => false,
+        },
+        command => matches!(
+            command.kind(),
+            CommandKind::Prompt
+                | CommandKind::Steer
+                | CommandKind::FollowUp
+                | CommandKind::RunCommand
+                | CommandKind::Compact
+                | CommandKind::NewSession
+                | CommandKind::Fork
+        ),
+    }
 }
 
 /// The number of such commands since the last message of the client.
@@ -137,8 +147,8 @@ pub(crate) struct ExtensionPromptCount(u32);
 
 impl ExtensionPromptCount {
     /// Counts a command of the client, which allows extensions new ones.
-    pub(crate) fn count_client(&mut self, kind: CommandKind) {
-        if makes_model_work(kind) {
+    pub(crate) fn count_client(&mut self, command: &Command) {
+        if makes_model_work(command, true) {
             self.0 = 0;
         }
     }
@@ -147,8 +157,8 @@ impl ExtensionPromptCount {
     ///
     /// # Errors
     /// [`CommandFailure`] beyond [`MOST_EXTENSION_PROMPTS`].
-    pub(crate) fn count_extension(&mut self, kind: CommandKind) -> Result<(), CommandFailure> {
-        if !makes_model_work(kind) {
+    pub(crate) fn count_extension(&mut self, command: &Command, busy: bool) -> Result<(), CommandFailure> {
+        if !makes_model_work(command, busy) {
             return Ok(());
         }
         if self.0 >= MOST_EXTENSION_PROMPTS {

@@ -362,6 +362,7 @@ fn image_bytes(event: &ClientEvent) -> usize {
     let content = match event {
         ClientEvent::Agent(
             AgentEvent::UserMessage { content, .. }
+            | AgentEvent::CustomMessage { content, .. }
             | AgentEvent::ToolResult { content, .. }
             | AgentEvent::HostCallEnd { content, .. },
         ) => content,

@@ -11,6 +11,7 @@ mod input;
 mod jobs;
 mod messages;
 mod outcome;
+mod record;
 mod route;
 mod server;
 mod session;

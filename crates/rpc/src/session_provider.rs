@@ -181,6 +181,8 @@ pub struct OpenedSession {
     pub(crate) input_source: InputSource,
     /// Held while an input is on its way to the agent, so that inputs keep their order.
     pub(crate) input_order: Arc<Mutex<()>>,
+    /// Keeps records of programs in the order in which they were sent.
+    pub(crate) record_order: Arc<Mutex<()>>,
 }
 
 pub(crate) struct SessionExtensions {
@@ -193,9 +195,9 @@ impl OpenedSession {
     /// Creates an open session from an agent and its screen. The agent's builder must have been
     /// passed to [`SessionScreen::attach_to`].
     pub fn new(agent: Agent, screen: Arc<SessionScreen>) -> Self {
-        let (input_source, input_order) = (InputSource::Rpc, Arc::default());
+        let (input_source, input_order, record_order) = (InputSource::Rpc, Arc::default(), Arc::default());
         let reason = SessionStartReason::Startup;
-        Self { agent, screen, extensions: None, reason, input_source, input_order }
+        Self { agent, screen, extensions: None, reason, input_source, input_order, record_order }
     }
 
     /// Adds the extensions of this host, whose front end and event sink are the screen. The agent

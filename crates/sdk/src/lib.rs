@@ -62,7 +62,7 @@ pub use host::Host;
 pub use logging::log;
 pub use mirror::{MirroredEntry, SessionMirror};
 pub use panel::PanelEvent;
-pub use service::{CommandOutput, FilePage, HostError, SessionHandle, UserInterface};
+pub use service::{CommandOutput, FileLock, FilePage, HostError, SessionHandle, UserInterface};
 pub use tool::{NoArgs, ToolResult};
 pub use tool_builder::ToolBuilder;
 

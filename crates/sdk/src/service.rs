@@ -1,6 +1,7 @@
 //! Services of the host for an extension: reading, writing, editing and running, with the same
 //! gates as for the model.
 
+mod file_lock;
 mod session_handle;
 mod user_interface;
 
@@ -17,6 +18,7 @@ use serde_json::{Value, json};
 use crate::host::Host;
 use crate::tool::ToolResult;
 
+pub use file_lock::FileLock;
 pub use session_handle::SessionHandle;
 pub use user_interface::UserInterface;
 
@@ -172,6 +174,36 @@ impl Host {
             .await?
             .into_success()
             .map(drop)
+    }
+
+    /// Waits until a file is free, and locks it: other extensions cannot lock it, and haft changes it
+    /// only for this extension. haft releases the lock after a minute. Waits at most 30 seconds.
+    ///
+    /// ```
+    /// use haft_sdk::{Host, HostError};
+    ///
+    /// async fn count(host: &Host) -> Result<(), HostError> {
+    ///     let _lock = host.lock_file("builds.txt").await?;
+    ///     let builds: u64 = host.read("builds.txt").await?.text.trim().parse().unwrap_or(0);
+    ///     host.write("builds.txt", (builds + 1).to_string()).await
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// [`HostError`], for example if the permission `files.lock` is not granted, the directory does
+    /// not exist, or the file is not free in time.
+    pub async fn lock_file(&self, path: impl Into<String>) -> Result<FileLock, HostError> {
+        self.info().await;
+        if !self.has_capability(capability::FILES) {
+            let reason = "this host locks no files for extensions".to_owned();
+            return Err(HostError::Unavailable { reason });
+        }
+        let (kind, args) = (HostCallKind::LockFile, json!({ "path": path.into() }));
+        let result = self.send_call(kind.name(), args.into(), CallScope::default()).await?;
+        let HostReply(HostResult { value, .. }) = HostReply(result).into_success()?;
+        let lease = value.and_then(|value| value.read().ok());
+        let missing = || HostError::Failed { reason: "the host sent no lease".to_owned() };
+        Ok(FileLock::new(self.clone(), lease.ok_or_else(missing)?))
     }
 
     /// Runs a shell command in the working directory of the agent, for at most two minutes. The
@@ -372,6 +404,7 @@ impl HostReply {
             | HostCallError::SessionNotFound
             | HostCallError::SessionLocked
             | HostCallError::EntryNotFound
+            | HostCallError::EntryExists
             | HostCallError::ModelNotFound
             | HostCallError::CommandNotFound
             | HostCallError::ExtensionNotFound

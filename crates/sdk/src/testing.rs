@@ -109,6 +109,7 @@ pub fn host_info() -> HelloAck {
             "panel_resize",
             "intercept_roles",
             "host_services",
+            "files",
             "asks",
             "shows",
             "session",

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use haft_core::file_queue::FileQueue;
 use haft_core::services::{AllowedPaths, ExtensionToolSource, ServiceReach};
 use haft_core::tool::Tool;
 
@@ -13,6 +14,7 @@ use crate::environment::{Environment, FileAccessRules, HostEnvironment};
 use crate::find::FindTool;
 use crate::grep::GrepTool;
 use crate::ls::LsTool;
+use crate::path::resolve_file;
 use crate::read::ReadTool;
 use crate::write::WriteTool;
 
@@ -100,10 +102,16 @@ impl ExtensionToolSource for ServiceTools {
         let within = reach.within.clone();
         let network = within.as_ref().is_none_or(|within| within.network);
         let (read, write) = within.map(|AllowedPaths { read, write, .. }| (read, write)).unzip();
-        let own = reach.data.iter().cloned().collect();
+        let (own, lock_owner) = (reach.data.iter().cloned().collect(), reach.lock_owner);
         let reach = FileAccessRules { read, write, own, never: self.never.clone(), network };
         let environment =
             self.environment.clone().with_access_rules(&reach).map_err(|error| error.to_string())?;
-        Ok(service_tools(Arc::new(environment)))
+        let queue = environment.file_queue().for_owner(lock_owner);
+        Ok(service_tools(Arc::new(environment.with_queue(queue))))
+    }
+
+    fn file_to_lock(&self, path: &str) -> Result<(FileQueue, PathBuf), String> {
+        let file = resolve_file(&self.environment, path).map_err(|failure| failure.to_string())?;
+        Ok((self.environment.file_queue().clone(), file))
     }
 }

@@ -138,7 +138,8 @@ impl Transcript {
     pub fn handle_event(&mut self, event: &E, now: Instant) {
         let Self { doc, answer, calls, .. } = self;
         match event {
-            E::UserMessage { content, .. } => {
+            E::CustomMessage { display: false, .. } => {}
+            E::UserMessage { content, .. } | E::CustomMessage { content, .. } => {
                 doc.push(ItemKind::User(Box::new(UserItem::new(content))));
             }
             E::AssistantStart => answer.finish(doc, now),

@@ -23,6 +23,7 @@ const PARTS: &[(&str, &[PartAllowance])] = &[
         &[
             ("extension/actor.rs", 1, "the actor"),
             ("extension/actor/calls.rs", 1, "calls of an extension"),
+            ("extension/services/file_locks.rs", 1, "the time limit of a lock"),
             ("process/connection.rs", 1, "standard error"),
             ("extension/send_queue.rs", 1, "the writer of queued lines"),
             ("extension/send_queue/pump.rs", 1, "the writer of events"),

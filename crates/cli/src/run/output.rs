@@ -258,6 +258,7 @@ fn event_text(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Even
         | AgentEvent::Session { .. }
         | AgentEvent::AgentStart
         | AgentEvent::UserMessage { .. }
+        | AgentEvent::CustomMessage { .. }
         | AgentEvent::QueueUpdate { .. }
         | AgentEvent::TurnStart { .. }
         | AgentEvent::ModelRequest { .. }

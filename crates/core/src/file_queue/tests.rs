@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use tokio::time::Instant;
 
-use super::FileQueue;
+use super::{FileQueue, LockOwner};
 use crate::timeouts;
 
 /// A temporary directory that is removed at the end.
@@ -162,4 +162,42 @@ async fn other_files_do_not_wait_and_claims_are_removed() {
     drop(queue.take_ticket());
     assert!(queue.lock(&dir.path("missing/x")).await.is_err());
     assert!(queue.line.lock_claims().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn long_lock_is_passed_only_by_changes_of_its_owner() {
+    let dir = Scratch::new("long");
+    let (path, queue) = (dir.path("a"), FileQueue::default());
+    let owned = queue.for_owner(LockOwner::new());
+    let held = owned.lock_for_long(&path).await.unwrap();
+    let other = queue.for_owner(LockOwner::new());
+    let mut of_haft = pin!(queue.lock(&path));
+    assert!(waits(of_haft.as_mut()).await, "a change passed the lock");
+    let mut of_other = pin!(other.lock_for_long(&path));
+    assert!(waits(of_other.as_mut()).await, "two have the lock");
+    // The owner's change does not wait for those that wait for the owner.
+    let change = owned.lock(&path).await.unwrap();
+    let mut second = pin!(owned.lock(&path));
+    assert!(waits(second.as_mut()).await, "two changes of the owner run at once");
+    drop(held);
+    assert!(waits(of_haft.as_mut()).await, "a change of the owner still runs");
+    drop(change);
+    // Without the lock, the change is the last in the order again.
+    drop(of_haft.await.unwrap());
+    assert!(waits(second.as_mut()).await, "the change overtook the other lock");
+    drop(of_other.await.unwrap());
+    drop(second.await.unwrap());
+    assert!(queue.line.lock_claims().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn owner_cannot_lock_a_file_twice() {
+    let dir = Scratch::new("twice");
+    let owned = FileQueue::default().for_owner(LockOwner::new());
+    let held = owned.lock_for_long(&dir.path("a")).await.unwrap();
+    let path = dir.path("a");
+    let mut again = pin!(owned.lock_for_long(&path));
+    assert!(waits(again.as_mut()).await, "the owner has the lock twice");
+    drop(held);
+    drop(again.await.unwrap());
 }

@@ -6,6 +6,7 @@
 
 use haft_protocol::RawJson;
 use haft_protocol::content::ContentBlock;
+use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{Message, Rfc3339Time, StopCause, TokenUsage};
 use serde::{Deserialize, Serialize};
@@ -304,6 +305,14 @@ pub struct Unknown {
     pub kind: String,
     /// The whole line, without the newline.
     pub line: Box<str>,
+}
+
+impl CustomMessage {
+    /// Returns the event that the message entered the transcript.
+    pub(crate) fn into_event(self, time: Rfc3339Time) -> AgentEvent {
+        let Self { owner, kind, content, display, details } = self;
+        AgentEvent::CustomMessage { owner, kind, content, display, details, time }
+    }
 }
 
 impl From<Message> for EntryBody {

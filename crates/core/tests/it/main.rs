@@ -7,6 +7,7 @@ mod approvals;
 mod cancellation;
 mod canonical;
 mod compaction;
+mod custom_messages;
 mod discards;
 mod displays;
 mod fake;

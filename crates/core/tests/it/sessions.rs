@@ -351,6 +351,9 @@ fn facts_describe_the_current_model() {
 #[test]
 fn prompt_summary_names_images() {
     let image = Image { mime_type: "image/png".into(), data: "iVBORw0KGgo=".into() };
-    let prompt = Prompt { content: vec![ContentBlock::text("what\nis it?"), ContentBlock::Image(image)] };
+    let prompt = Prompt {
+        content: vec![ContentBlock::text("what\nis it?"), ContentBlock::Image(image)],
+        custom: None,
+    };
     assert_eq!(prompt.summary(), "what\nis it?\n[image]");
 }

@@ -1,4 +1,4 @@
-//! Host services for extensions: T-29, S-15, and the parts of S-14 and T-24 about them.
+//! Host services for extensions: T-29, S-15, S-19, and the parts of S-14 and T-24 about them.
 
 mod asker;
 
@@ -36,6 +36,15 @@ pub(crate) const ROWS: &[FaultRow] = &[
         cases: &[
             FaultCase { play: |world| Box::pin(crashed_waiter(world)), notices_alone: true, ..CASE },
             FaultCase { play: |world| Box::pin(stuck_waiter(world)), notices_alone: true, ..CASE },
+        ],
+        undefend: Some(|_| take_down(Defense::Leases)),
+    },
+    FaultRow {
+        id: "S-19",
+        title: "locks a file and never releases it: keeps running, or crashes",
+        cases: &[
+            FaultCase { play: |world| Box::pin(kept_lock(world)), notices_alone: true, ..CASE },
+            FaultCase { play: |world| Box::pin(crashed_lock_owner(world)), notices_alone: true, ..CASE },
         ],
         undefend: Some(|_| take_down(Defense::Leases)),
     },
@@ -219,6 +228,56 @@ async fn stuck_waiter(world: &mut World) -> Result<()> {
     let code = answers.first().context("the extension received no answer")?["code"].clone();
     ensure!(code == "timed_out", "the answer is {code}");
     ensure!(fs::read_to_string(&file)? == "old-1;\n", "the file was changed");
+    Ok(())
+}
+
+/// Starts an extension that locks the file and one that changes it, and waits for the lock.
+async fn start_lock(world: &World, longest: Duration) -> Result<ServiceHost> {
+    fs::write(world.dir.join("work").join(FILE), "old-1;\n")?;
+    let specs = vec![
+        asker_spec(world, "locks", &[call_request("lock_file", json!({"path": FILE}))])?,
+        asker_spec(world, "next", &[edit_request(FILE, 1)])?,
+    ];
+    let served = ServiceHost::start(world, specs, |config| {
+        config.timeouts.file_lock = longest;
+        // The extension must not restart and lock again.
+        config.timeouts.restarts.first_pause = Duration::from_secs(600);
+    })
+    .await?;
+    signal_asker(world, "locks", "go")?;
+    let locked = read_answers(world, "locks").await?;
+    ensure!(locked.first().is_some_and(|answer| answer["value"]["lease"].is_string()), "{locked:?}");
+    signal_asker(world, "next", "go")?;
+    world.wait_until("the other extension waits for the file", || served.has_begun("next")).await?;
+    Ok(served)
+}
+
+/// Checks that the other extension changed the file, and returns the reported faults.
+async fn end_lock(world: &World, served: &ServiceHost) -> Result<Vec<String>> {
+    let answers = read_answers(world, "next").await?;
+    served.host.shutdown().await;
+    ensure!(answers.iter().all(|answer| answer.get("code").is_none()), "{answers:?}");
+    let found = fs::read_to_string(world.dir.join("work").join(FILE))?;
+    ensure!(found == "new-1;\n", "the file contains {found:?}");
+    Ok(served.events.faults().into_iter().map(|fault| fault.code).collect())
+}
+
+/// A lock that is never released ends after its longest time.
+async fn kept_lock(world: &mut World) -> Result<()> {
+    let served = start_lock(world, SHORT).await?;
+    world.mark("the extension keeps its lock")?;
+    let codes = end_lock(world, &served).await?;
+    ensure!(codes == ["lock_expired"], "the reported faults are {codes:?}");
+    Ok(())
+}
+
+/// The lock of an extension that crashes ends with its process.
+async fn crashed_lock_owner(world: &mut World) -> Result<()> {
+    let served = start_lock(world, Duration::from_secs(180)).await?;
+    world.mark("the owner of the lock crashes")?;
+    signal_asker(world, "locks", "crash")?;
+    let codes = end_lock(world, &served).await?;
+    ensure!(codes == ["exited"], "the reported faults are {codes:?}");
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! Services of the host for extensions: runs tools of the embedding program for them, under the agent's
 //! hooks.
 
+mod file_locks;
 mod host_call_server;
 
 use std::path::{Path, PathBuf};

@@ -3,8 +3,8 @@
 use haft_protocol::RawJson;
 use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ext::{
-    AskCall, HostCall, HostCallError, HostCallKind, HostCallTarget, HostResult, HostService, ResultBlock,
-    ShowCall,
+    AskCall, FileLockCall, HostCall, HostCallError, HostCallKind, HostCallTarget, HostResult, HostService,
+    ResultBlock, ShowCall,
 };
 use haft_protocol::ids::RequestId;
 use haft_protocol::rpc::RpcRequest;
@@ -106,7 +106,8 @@ impl HostCalls {
             let text = format!("unknown call {call:?}; docs/protocol.md lists the calls");
             CallRefusal::new(HostCallError::UnknownCall, text)
         })?;
-        if kind.tool().is_some() && !facts.services {
+        let needs_tools = matches!(kind.target(), HostCallTarget::Tool(_) | HostCallTarget::FileLock);
+        if needs_tools && !facts.services {
             let text = "this host runs no tools for extensions";
             return Err(CallRefusal::new(HostCallError::Unavailable, text));
         }
@@ -116,7 +117,9 @@ impl HostCalls {
         let running = self.open.iter().filter(|open| group(open.kind) == group(kind)).count();
         let (limit, what) = match kind.target() {
             HostCallTarget::Person => (facts.limits.max_asks, "questions are already open"),
-            HostCallTarget::Tool(_) => (facts.limits.max_host_calls, "calls are already running"),
+            HostCallTarget::Tool(_) | HostCallTarget::FileLock => {
+                (facts.limits.max_host_calls, "calls are already running")
+            }
             HostCallTarget::Screen | HostCallTarget::Session => {
                 (facts.limits.max_host_calls, "commands are already running")
             }
@@ -193,6 +196,9 @@ impl CallRefusal {
 fn read_task(kind: HostCallKind, args: RawJson, session: Option<String>) -> Result<HostCallTask, String> {
     match kind.target() {
         HostCallTarget::Tool(_) => Ok(HostCallTask::Tool { kind, args }),
+        HostCallTarget::FileLock => {
+            FileLockCall::read(kind, &args).ok_or_else(unreadable_call)?.map(HostCallTask::FileLock)
+        }
         HostCallTarget::Person => {
             AskCall::read(kind, &args).ok_or_else(unreadable_call)?.map(HostCallTask::Ask)
         }

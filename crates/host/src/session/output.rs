@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use haft_protocol::RawJson;
 use haft_protocol::ext::{
-    AskCall, ClearNotes, HostCallKind, Limits, Notify, PanelClose, PanelRender, SetStatus, ShowCall,
-    ToolCallProgress,
+    AskCall, ClearNotes, FileLockCall, HostCallKind, Limits, Notify, PanelClose, PanelRender, SetStatus,
+    ShowCall, ToolCallProgress,
 };
 use haft_protocol::ids::RequestId;
 use haft_protocol::rpc::RpcRequest;
@@ -82,6 +82,7 @@ pub(crate) struct HostCallRequest {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum HostCallTask {
     Tool { kind: HostCallKind, args: RawJson },
+    FileLock(FileLockCall),
     Ask(AskCall),
     Show(ShowCall),
     Session(Box<RpcRequest>),
@@ -92,6 +93,7 @@ impl HostCallTask {
     pub(crate) const fn name(&self) -> &'static str {
         match self {
             Self::Tool { kind, .. } => kind.name(),
+            Self::FileLock(call) => call.kind().name(),
             Self::Ask(ask) => ask.kind().name(),
             Self::Show(show) => show.kind().name(),
             Self::Session(request) => request.command.kind().name(),

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
+use haft_core::file_queue::LockOwner;
 use haft_launch::sandbox::NetworkAccess;
 use haft_packages::environment::{self, FOR_PROJECTS};
 use haft_packages::file_name::safe_file_name;
@@ -285,7 +286,8 @@ impl HostContext {
             capability::EVENTS_2,
             capability::MIRROR,
         ];
-        let services = self.provided.is_some().then_some(capability::HOST_SERVICES);
+        let services = [capability::HOST_SERVICES, capability::FILES];
+        let services = services.into_iter().filter(|_| self.provided.is_some());
         always.into_iter().chain(services).map(str::to_owned).collect()
     }
 
@@ -302,7 +304,7 @@ impl HostContext {
             let (home, network) = (std::env::home_dir(), granted.net == NetworkAccess::All);
             services::granted_paths(&granted.fs, &self.config.cwd, data, home.as_deref(), network)
         });
-        let reach = ServiceReach { extension: spec.name.clone(), within, data };
+        let reach = ServiceReach { extension: spec.name.clone(), within, data, lock_owner: LockOwner::new() };
         let (reporter, log) = (self.reporter(&spec.name), Arc::clone(log));
         let desk = HostCallServer::new(provided, reach, reporter, log, Arc::clone(&self.timeouts));
         Some(Arc::new(desk))

@@ -64,6 +64,8 @@ pub enum FaultCode {
     PermissionDenied,
     /// A call without an id failed, so no result says so.
     CallFailed,
+    /// The extension did not release the lock of a file in time.
+    LockExpired,
     /// A tool, command or name was rejected.
     RegisterRejected,
     /// The texts of a tool differ from the approved ones. The tool is locked.
@@ -107,6 +109,7 @@ impl FaultCode {
             Self::CrashLoop => "crash_loop",
             Self::PermissionDenied => "permission_denied",
             Self::CallFailed => "call_failed",
+            Self::LockExpired => "lock_expired",
             Self::RegisterRejected => "register_rejected",
             Self::ToolChanged => "tool_changed",
             Self::ResultRejected => "result_rejected",

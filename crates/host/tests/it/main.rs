@@ -11,6 +11,7 @@ mod asks;
 mod bytes;
 mod commands;
 mod content_hooks;
+mod file_locks;
 mod gate_failures;
 mod gates;
 mod hooks;

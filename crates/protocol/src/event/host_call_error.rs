@@ -9,7 +9,7 @@ named_enum! {
         PermissionDenied = "permission_denied",
         /// A gate refused the call or failed. The text has the reason, `by` the gate.
         Blocked = "blocked",
-        /// There is no such file.
+        /// There is no such file, or the extension holds no such lock.
         NotFound = "not_found",
         /// The extension must read the file before it changes it.
         NotRead = "not_read",
@@ -45,6 +45,8 @@ named_enum! {
         SessionLocked = "session_locked",
         /// The session does not have that entry.
         EntryNotFound = "entry_not_found",
+        /// The session already has an entry with that id.
+        EntryExists = "entry_exists",
         /// The model is unknown or not available.
         ModelNotFound = "model_not_found",
         /// No command has that name.

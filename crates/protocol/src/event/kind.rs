@@ -27,6 +27,7 @@ agent_event_kinds! {
     TrustRequired = "trust_required",
     AgentStart = "agent_start",
     UserMessage = "user_message",
+    CustomMessage = "custom_message",
     QueueUpdate = "queue_update",
     TurnStart = "turn_start",
     ModelRequest = "model_request",

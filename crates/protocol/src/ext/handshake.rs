@@ -60,6 +60,8 @@ pub mod capability {
     /// The host runs `host_call` frames. An extension with this capability also gets the owner of
     /// an intercepted tool call of another extension.
     pub const HOST_SERVICES: &str = "host_services";
+    /// The host locks files for the extension: the calls `lock_file` and `unlock_file` of `host_call`.
+    pub const FILES: &str = "files";
     /// The host asks the person for the extension: the calls `confirm`, `select`, `input` and
     /// `editor` of `host_call`.
     pub const ASKS: &str = "asks";
@@ -108,6 +110,7 @@ pub mod capability {
         EVENT_GAP,
         INTERCEPT_ROLES,
         HOST_SERVICES,
+        FILES,
         ASKS,
         SHOWS,
         SESSION,

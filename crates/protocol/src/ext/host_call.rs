@@ -2,7 +2,8 @@
 //!
 //! Each kind of call is one line of [`HostCallKind`]. The calls of tools pass the same gates, the
 //! same file queue and the same limits as the calls of the model, and require the capability
-//! `host_services`. [`AskCall`](super::AskCall) asks the person. The calls to the session are
+//! `host_services`. [`AskCall`](super::AskCall) asks the person, and
+//! [`FileLockCall`](super::FileLockCall) locks a file. The calls to the session are
 //! commands of the RPC protocol and require the capability `session`.
 //!
 //! ```json
@@ -25,11 +26,12 @@ use crate::read::null_is_default;
 /// `host_result`. A call before `ready` fails with `unavailable`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HostCall {
-    /// The id for the result. It must be unique among the open calls. Calls that change the screen or
-    /// the session may omit it, since haft; they then have no result.
+    /// The id for the result. It must be unique among the open calls. `unlock_file` and calls that
+    /// change the screen or the session may omit it, since haft; they then have no result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<RequestId>,
-    /// The operation: `read`, `write`, `edit` or `exec`; since haft, with `asks`: `confirm`,
+    /// The operation: `read`, `write`, `edit` or `exec`; since haft, with `files`: `lock_file` or
+    /// `unlock_file`; with `asks`: `confirm`,
     /// `select`, `input` or `editor`; with `shows`: `set_title`, `set_working`, `set_editor` or
     /// `insert`; with `session`: a command of the RPC protocol.
     #[serde(deserialize_with = "crate::ids::printable")]
@@ -86,7 +88,8 @@ pub struct HostResult {
     #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
     pub details: Option<RawJson>,
     /// The value of a call that has one: for a question, the answer and `why` it ended; for a
-    /// command, the `data` of its reply. Since haft, with `asks` or `session`.
+    /// command, the `data` of its reply; for `lock_file`, the lease. Since haft, with `asks`,
+    /// `session` or `files`.
     #[serde(default, deserialize_with = "object_or_null", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
     pub value: Option<RawJson>,
@@ -148,6 +151,8 @@ macro_rules! host_calls {
 pub enum HostCallTarget {
     /// The built-in tool of this name. The call has its arguments, and gates see its name.
     Tool(&'static str),
+    /// The queue of changes of files.
+    FileLock,
     /// The person.
     Person,
     /// The screen. The call has no value.
@@ -165,6 +170,10 @@ host_calls! {
     Edit = "edit", FsWrite, HostCallTarget::Tool("edit");
     /// Run a shell command.
     Exec = "exec", Exec, HostCallTarget::Tool("bash");
+    /// Lock a file.
+    LockFile = "lock_file", FilesLock, HostCallTarget::FileLock;
+    /// Release the lock of a file.
+    UnlockFile = "unlock_file", FilesLock, HostCallTarget::FileLock;
     /// Ask the person for yes or no.
     Confirm = "confirm", Ui, HostCallTarget::Person;
     /// Ask the person to choose a text.
@@ -199,6 +208,16 @@ host_calls! {
     ListExtensions = "list_extensions", SessionRead, HostCallTarget::Session;
     /// Set the name of the session.
     SetName = "set_name", SessionWrite, HostCallTarget::Session;
+    /// Record data in the session.
+    AppendEntry = "append_entry", SessionWrite, HostCallTarget::Session;
+    /// Add a message to the conversation.
+    SendMessage = "send_message", SessionWrite, HostCallTarget::Session;
+    /// Label an entry.
+    SetLabel = "set_label", SessionWrite, HostCallTarget::Session;
+    /// Change tags of the session.
+    SetTags = "set_tags", SessionWrite, HostCallTarget::Session;
+    /// Search for sessions by their tags.
+    FindSessions = "find_sessions", SessionRead, HostCallTarget::Session;
     /// Send a message to the model.
     Prompt = "prompt", SessionControl, HostCallTarget::Session;
     /// Send a message to the working agent.
@@ -244,14 +263,18 @@ host_calls! {
 impl HostCallKind {
     /// True if the call may omit its `id`.
     pub const fn may_omit_id(self) -> bool {
-        matches!(self.target(), HostCallTarget::Screen | HostCallTarget::Session)
+        matches!(self, Self::UnlockFile)
+            || matches!(self.target(), HostCallTarget::Screen | HostCallTarget::Session)
     }
 
     /// Returns the built-in tool that runs the call; `None` if no tool does.
     pub const fn tool(self) -> Option<&'static str> {
         match self.target() {
             HostCallTarget::Tool(tool) => Some(tool),
-            HostCallTarget::Person | HostCallTarget::Screen | HostCallTarget::Session => None,
+            HostCallTarget::FileLock
+            | HostCallTarget::Person
+            | HostCallTarget::Screen
+            | HostCallTarget::Session => None,
         }
     }
 }

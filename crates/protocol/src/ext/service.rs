@@ -11,11 +11,13 @@ named_enum! {
         FsWrite = "fs.write",
         /// Running shell commands.
         Exec = "exec",
+        /// Locking files.
+        FilesLock = "files.lock",
         /// Asking the person.
         Ui = "ui",
         /// Reading the session: its state, conversation, tools and models.
         SessionRead = "session.read",
-        /// Writing to the session: its name.
+        /// Writing to the session: its name and tags, data, labels, and messages for the model.
         SessionWrite = "session.write",
         /// Controlling the session: prompts, model, tools, other sessions.
         SessionControl = "session.control",

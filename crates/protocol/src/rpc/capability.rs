@@ -1,12 +1,13 @@
 //! Capabilities of haft beyond zot's RPC mode, as `hello` lists them. The names are stable.
 
-/// `steer`, `follow_up`, `take_queued` and `interrupt`: messages for an agent that works; and
-/// `wait_idle`.
+/// `steer`, `follow_up`, `send_message`, `take_queued` and `interrupt`: messages for an agent that
+/// works; and `wait_idle`.
 pub const STEERING: &str = "steering";
 /// `set_thinking`, `get_tools` and `set_tools`.
 pub const SETUP: &str = "setup";
 /// Several sessions in one process, named by commands and events: `new_session`, `switch_session`,
-/// `close_session`, `list_sessions`, `fork`, `tree`, `move_to` and `set_name`.
+/// `close_session`, `list_sessions`, `fork`, `tree`, `move_to`, `set_name`,
+/// `append_entry`, `set_label`, `set_tags` and `find_sessions`.
 pub const SESSIONS: &str = "sessions";
 /// Extensions and their commands: `list_commands`, `run_command`, `list_extensions` and `reload_ext`.
 pub const EXTENSIONS: &str = "extensions";

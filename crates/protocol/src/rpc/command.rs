@@ -4,6 +4,7 @@
 mod extension;
 mod greeting;
 mod prompt;
+mod record;
 mod session;
 mod setup;
 mod state;
@@ -11,9 +12,9 @@ mod state;
 use serde::Serialize;
 
 use super::data::{
-    CommandResult, CommandsData, CompletionsData, ExtensionsData, HelloData, InterruptData, MessagesData,
-    ModelData, ModelsData, MovedData, NoData, PongData, QueueData, QueuedData, ReloadData, SessionData,
-    SessionsData, StartedData, StateData, ThinkingData, ToolsData, ToolsSet, TreeData,
+    AppendedData, CommandResult, CommandsData, CompletionsData, ExtensionsData, HelloData, InterruptData,
+    MessagesData, ModelData, ModelsData, MovedData, NoData, PongData, QueueData, QueuedData, ReloadData,
+    SentData, SessionData, SessionsData, StartedData, StateData, ThinkingData, ToolsData, ToolsSet, TreeData,
 };
 use super::dialog::UiResponse;
 use crate::named_enum::named_enum;
@@ -28,6 +29,7 @@ pub use greeting::{AuthToken, ClientInfo, HelloCommand, PingCommand, ShutdownCom
 pub use prompt::{
     AbortCommand, FollowUp, InterruptCommand, PromptCommand, SteerCommand, TakeQueued, WaitIdle,
 };
+pub use record::{AppendEntry, DeliveryTime, FindSessions, SendMessage, SetLabel, SetTags};
 pub use session::{
     CloseSession, ForkCommand, ListSessions, MoveTo, NewSession, SetName, SwitchSession, TreeCommand,
 };
@@ -164,6 +166,16 @@ commands! {
     MoveTo(MoveTo) -> MovedData = "move_to" r#","entry":"…""#,
     /// Sets the name of the session.
     SetName(SetName) -> NoData = "set_name" r#","name":"…""#,
+    /// Records data in the session; the model never sees it. haft writes no file for it alone.
+    AppendEntry(AppendEntry) -> AppendedData = "append_entry" r#","entry":"…","kind":"…","data":{…},"owner":"…""#,
+    /// Adds a message to the conversation that is not a prompt of the person.
+    SendMessage(SendMessage) -> SentData = "send_message" r#","kind":"…","content":"…","images":[…],"display":true,"details":{…},"when":"now|steer|follow_up|next_turn","turn":false,"owner":"…""#,
+    /// Labels an entry for people, or removes its label.
+    SetLabel(SetLabel) -> NoData = "set_label" r#","entry":"…","label":"…""#,
+    /// Changes tags of the session.
+    SetTags(SetTags) -> NoData = "set_tags" r#","tags":{"…":"…"}"#,
+    /// Returns the open sessions and the sessions of this directory that have all these tags.
+    FindSessions(FindSessions) -> SessionsData = "find_sessions" r#","tags":{"…":"…"}"#,
     /// Returns the commands of extensions, the prompt templates and the skills.
     ListCommands(ListCommands) -> CommandsData = "list_commands" "",
     /// Runs a command. Its output arrives as events; if it sends a prompt, the prompt is handled

@@ -3,6 +3,7 @@
 mod extension;
 mod greeting;
 mod message;
+mod record;
 mod session;
 mod setup;
 mod state;
@@ -16,6 +17,7 @@ pub use extension::{
 };
 pub use greeting::{HelloData, PongData};
 pub use message::{MessagesData, ShownBlock, ShownMessage};
+pub use record::{AppendedData, SentData};
 pub use session::{EntryInfo, MovedData, SessionData, SessionInfo, SessionsData, TreeData};
 pub use setup::{ModelData, ModelInfo, ModelsData, ThinkingData, ToolsData, ToolsSet};
 pub use state::{InterruptData, QueuedData, StartedData, StateData};

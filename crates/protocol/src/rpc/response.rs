@@ -82,6 +82,8 @@ named_enum! {
         SessionLocked = "session_locked",
         /// The session does not have that entry.
         EntryNotFound = "entry_not_found",
+        /// The session already has an entry with that id.
+        EntryExists = "entry_exists",
         /// The model is unknown or not available.
         ModelNotFound = "model_not_found",
         /// No command has that name.

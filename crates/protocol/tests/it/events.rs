@@ -59,6 +59,14 @@ fn message_events() -> Vec<AgentEvent> {
             content: vec![ContentBlock::text("hi"), ContentBlock::Image(image)],
             time: time(),
         },
+        AgentEvent::CustomMessage {
+            owner: "clock".into(),
+            kind: "reminder".into(),
+            content: vec![ContentBlock::text("it is noon")],
+            display: true,
+            details: Some(json(r#"{"hour":12}"#)),
+            time: time(),
+        },
         AgentEvent::AssistantStart,
         AgentEvent::TextDelta { delta: "he".into() },
         AgentEvent::ThinkingDelta { delta: "hm".into() },
@@ -252,6 +260,7 @@ fn messages_and_tools_serialize_as_documented_lines() {
     let events = [message_events(), tool_events()].concat();
     assert_snapshot!(lines(&events), @r#"
     {"type":"user_message","content":[{"type":"text","text":"hi"},{"type":"image","mime_type":"image/png","bytes":8}],"time":"2026-11-21T12:00:00Z"}
+    {"type":"custom_message","owner":"clock","kind":"reminder","content":[{"type":"text","text":"it is noon"}],"display":true,"details":{"hour":12},"time":"2026-11-21T12:00:00Z"}
     {"type":"assistant_start"}
     {"type":"text_delta","delta":"he"}
     {"type":"thinking_delta","delta":"hm"}

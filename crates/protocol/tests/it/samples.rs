@@ -251,8 +251,8 @@ fn hello_ack() -> HelloAck {
     }
 }
 
-/// Calls of a tool, of a question, of a command and of the screen.
-fn host_calls() -> [HostCall; 4] {
+/// Calls of a tool, of a question, of a command, of the screen and of a lock.
+fn host_calls() -> [HostCall; 6] {
     let call = |id: &str, call: &str, args: &str| HostCall {
         id: Some(RequestId::new(id)),
         call: call.into(),
@@ -267,6 +267,8 @@ fn host_calls() -> [HostCall; 4] {
         HostCall { under: Some(id("h41")), ..select },
         HostCall { session: Some("0199".into()), ..set_name },
         HostCall { id: None, ..call("", "set_working", r#"{"text":"Baking"}"#) },
+        call("c5", "lock_file", r#"{"path":"notes.txt"}"#),
+        HostCall { id: None, ..call("", "unlock_file", r#"{"lease":"lock-1"}"#) },
     ]
 }
 

@@ -90,6 +90,7 @@ fn shown(effect: &SchedulerEffect) -> String {
         SchedulerEffect::Start(SessionJob::Message(prompt)) => {
             format!("start as it stands {:?}", prompt.message)
         }
+        SchedulerEffect::Start(SessionJob::Resume) => "start a run".to_owned(),
         SchedulerEffect::Start(SessionJob::Compact(_)) => "start compact".to_owned(),
         SchedulerEffect::Stop => "stop".to_owned(),
         SchedulerEffect::Close => "close".to_owned(),

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use haft_core::hooks::UserInput;
 use haft_protocol::content::InputSource;
-use haft_protocol::rpc::{Command, CommandFailure, ErrorCode, PongData};
+use haft_protocol::rpc::{Command, CommandFailure, ErrorCode, PongData, SendMessage};
 
 use super::jobs::{CommandScope, TaskEvent};
+use super::messages::SentMessage;
 use super::outcome::{CommandExecution, catch_panics, empty_reply, reply_data};
 use super::server::RpcServer;
-use super::{EndReason, extension, messages, session, setup};
-use crate::command_scheduler::CommandTicket;
+use super::{EndReason, extension, messages, record, session, setup};
+use crate::command_scheduler::{CommandTicket, SessionJob};
 use crate::session_provider::{OpenedSession, SessionProvider};
 
 impl<S: SessionProvider> RpcServer<S> {
@@ -83,6 +84,12 @@ impl<S: SessionProvider> RpcServer<S> {
             Command::ListSessions(_) => {
                 session::list_sessions(&self.open_sessions, Arc::clone(&self.sessions), self.ending.clone())
             }
+            Command::FindSessions(wish) => session::find_sessions(
+                &self.open_sessions,
+                Arc::clone(&self.sessions),
+                self.ending.clone(),
+                wish,
+            ),
             Command::GetModels(_) => {
                 let opened = self.open_sessions.opened_session(about).map(AsRef::as_ref);
                 setup::get_models(opened, Arc::clone(&self.sessions), self.ending.clone())
@@ -104,6 +111,9 @@ impl<S: SessionProvider> RpcServer<S> {
         ticket: CommandTicket,
         command: Command,
     ) -> Option<CommandExecution> {
+        if let Command::SendMessage(wish) = command {
+            return self.send_message(id, ticket, wish);
+        }
         let sessions = Arc::clone(&self.sessions);
         let Some(seat) = self.open_sessions.get_mut(id) else {
             return Some(CommandExecution::Now(Err(misplaced_command(&command))));
@@ -129,6 +139,9 @@ impl<S: SessionProvider> RpcServer<S> {
             Command::Tree(_) => session::tree(opened),
             Command::MoveTo(wish) => session::move_to(opened, wish),
             Command::SetName(wish) => session::set_name(opened, wish),
+            Command::AppendEntry(wish) => record::append_entry(opened, wish),
+            Command::SetLabel(wish) => record::set_label(opened, wish),
+            Command::SetTags(wish) => record::set_tags(opened, wish),
             Command::SetModel(wish) => setup::set_model(opened, sessions, seat.closing.clone(), wish),
             Command::SetThinking(wish) => CommandExecution::Now(setup::set_thinking(opened, wish)),
             Command::GetTools(_) => CommandExecution::Now(setup::get_tools(opened)),
@@ -154,6 +167,35 @@ impl<S: SessionProvider> RpcServer<S> {
             }
             other => CommandExecution::Now(Err(misplaced_command(&other))),
         })
+    }
+}
+
+impl<S: SessionProvider> RpcServer<S> {
+    /// Adds a message to the conversation. The run for it, if it needs one, takes its place before the
+    /// next command, and begins after the reply.
+    fn send_message(
+        &mut self,
+        id: &str,
+        ticket: CommandTicket,
+        wish: SendMessage,
+    ) -> Option<CommandExecution> {
+        let Some(seat) = self.open_sessions.get_mut(id) else {
+            return Some(CommandExecution::Now(Err(misplaced_command(&wish.into()))));
+        };
+        let has_room = if wish.turn { seat.scheduler.check_room() } else { Ok(()) };
+        let sent = has_room.and_then(|()| messages::send_message(&seat.opened, wish));
+        let (reply, begins) = match sent {
+            Ok(SentMessage { reply, needs_run: false }) => (reply_data(reply), Vec::new()),
+            Ok(SentMessage { reply, needs_run: true }) => match seat.scheduler.add_job(SessionJob::Resume) {
+                Ok(begins) => (reply_data(reply), begins),
+                Err(failure) => (Err(failure), Vec::new()),
+            },
+            Err(failure) => (Err(failure), Vec::new()),
+        };
+        let place = CommandScope::Session(id.to_owned());
+        self.complete_command(&place, ticket, reply);
+        self.apply_effects(&place, None, begins);
+        None
     }
 }
 

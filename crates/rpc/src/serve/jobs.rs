@@ -51,8 +51,12 @@ pub(super) async fn run_job(
                 run_prompt(session, sessions, stop, input, plain == Some(true)).await
             }
             SessionJob::Message(said) => {
-                run_message(session, stop, session.create_input(said.message, said.images).into(), None).await
+                let prompt: Prompt = session.create_input(said.message, said.images).into();
+                run_agent(session, stop, Some(prompt), None).await
             }
+            // A prompt may have taken the messages along.
+            SessionJob::Resume if !session.agent.has_unanswered_message() => JobOutcome::default(),
+            SessionJob::Resume => run_agent(session, stop, None, None).await,
             SessionJob::Compact(wish) => run_compaction(session, stop, wish).await,
         }
     };
@@ -89,7 +93,7 @@ async fn run_prompt(
     let failure = match resolve_input(session, sessions, stop, input, is_plain, ran).await {
         // A prompt may begin with a path, so only an existing command is run.
         InputUse::Message(input) | InputUse::Unknown(input) => {
-            return run_message(session, stop, input.into(), Some(place)).await;
+            return run_agent(session, stop, Some(input.into()), Some(place)).await;
         }
         InputUse::Failed(why) => Some(why),
         InputUse::Shown(..) if has_images => {
@@ -104,16 +108,20 @@ async fn run_prompt(
     JobOutcome::with_last_event(AgentEvent::Done)
 }
 
-/// Runs the agent with a prompt. `place` is released when the run has the prompt.
-async fn run_message(
+/// Runs the agent with a prompt, or else with the messages that have no answer. `place` is released when
+/// the run has the prompt.
+async fn run_agent(
     session: &OpenedSession,
     stop: &CancellationToken,
-    prompt: Prompt,
+    prompt: Option<Prompt>,
     mut place: Option<OwnedMutexGuard<()>>,
 ) -> JobOutcome {
     session.offer_tools();
     let mut changes = session.extensions.as_ref().map(|extensions| extensions.host.changes());
-    let mut run = session.agent.prompt(prompt);
+    let mut run = match prompt {
+        Some(prompt) => session.agent.prompt(prompt),
+        None => session.agent.resume(),
+    };
     let handle = run.handle();
     let (mut stopped, mut last) = (false, None);
     loop {

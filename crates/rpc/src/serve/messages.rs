@@ -4,16 +4,24 @@ use std::sync::Arc;
 
 use futures::FutureExt as _;
 use haft_core::hooks::UserInput;
-use haft_core::{Agent, Prompt, QueueDelivery, QueueError, QueuedMessages, image};
-use haft_protocol::content::Image;
+use haft_core::session::build_context;
+use haft_core::session::entry::{CustomMessage, EntryBody, SessionEntry};
+use haft_core::{
+    AddMessageError, Agent, MessageDelivery, Prompt, QueueDelivery, QueueError, QueuedMessages, image,
+};
+use haft_protocol::content::{ContentBlock, Image};
 use haft_protocol::event::AgentEvent;
+use haft_protocol::message::Message;
 use haft_protocol::rpc::{
-    CommandFailure, ErrorCode, InterruptCommand, InterruptData, MessagesData, QueueData, QueuedData,
+    CommandFailure, DeliveryTime, ErrorCode, InterruptCommand, InterruptData, MessagesData, QueueData,
+    QueuedData, SendMessage, SentData,
 };
 
 use tokio_util::sync::CancellationToken;
 
 use super::outcome::{CommandExecution, ReplyResult, reply_data};
+use super::record::client_owner;
+use super::session::session_failure;
 use crate::session_provider::OpenedSession;
 
 /// Checks that models can read an image, and sets its MIME type from its content.
@@ -77,16 +85,60 @@ fn queue_outcome(session: &OpenedSession, outcome: Result<QueueDelivery, QueueEr
             send_queue_update(session);
             false
         }
-        Err(error) => {
-            let code = match error {
-                QueueError::Full { .. } => ErrorCode::QueueFull,
-                QueueError::Empty => ErrorCode::EmptyMessage,
-                QueueError::NotUnderWay | _ => ErrorCode::Failed,
-            };
-            return Err(CommandFailure::new(code, error.to_string()));
-        }
+        Err(error) => return Err(queue_failure(error)),
     };
     reply_data(QueuedData { running, handled: false })
+}
+
+fn queue_failure(error: QueueError) -> CommandFailure {
+    let code = match error {
+        QueueError::Full { .. } => ErrorCode::QueueFull,
+        QueueError::Empty => ErrorCode::EmptyMessage,
+        QueueError::NotUnderWay | _ => ErrorCode::Failed,
+    };
+    CommandFailure::new(code, error.to_string())
+}
+
+/// A message that was sent.
+pub(super) struct SentMessage {
+    pub(super) reply: SentData,
+    /// True if no run takes the message and one should.
+    pub(super) needs_run: bool,
+}
+
+/// Adds a message of a program to the conversation, or to a queue.
+pub(super) fn send_message(
+    session: &OpenedSession,
+    wish: SendMessage,
+) -> Result<SentMessage, CommandFailure> {
+    let SendMessage { kind, content, images, display, details, when, turn, owner } = wish;
+    if turn && when == DeliveryTime::NextTurn {
+        let error =
+            "a message for the next prompt cannot start a run; leave out `turn`, or send it at another time";
+        return Err(CommandFailure::new(ErrorCode::BadRequest, error));
+    }
+    let text = Some(content).filter(|text| !text.is_empty()).map(ContentBlock::text);
+    let content = text.into_iter().chain(images.into_iter().map(ContentBlock::Image)).collect();
+    let message = CustomMessage { owner: client_owner(owner)?, kind, content, display, details };
+    let agent = &session.agent;
+    let delivered = match when {
+        DeliveryTime::Now => match agent.add_message(message) {
+            Ok(MessageDelivery::Added { entry, event }) => {
+                session.screen.event(*event);
+                let entry = entry.map(|entry| entry.to_string());
+                return Ok(SentMessage { reply: SentData { entry, running: turn }, needs_run: turn });
+            }
+            Ok(MessageDelivery::Queued(queued)) => Ok(queued),
+            Err(AddMessageError::Queue(error)) => Err(error),
+            Err(AddMessageError::Session(error)) => return Err(session_failure(&error)),
+        },
+        DeliveryTime::Steer => agent.steer(message),
+        DeliveryTime::FollowUp => agent.follow_up(message),
+        DeliveryTime::NextTurn => agent.next_turn(message),
+    };
+    let waits_for_prompt = when == DeliveryTime::NextTurn;
+    let running = delivered.map_err(queue_failure)? == QueueDelivery::Running && !waits_for_prompt;
+    Ok(SentMessage { reply: SentData { entry: None, running: running || turn }, needs_run: turn && !running })
 }
 
 pub(super) fn interrupt(session: &OpenedSession, wish: InterruptCommand) -> ReplyResult {
@@ -94,7 +146,22 @@ pub(super) fn interrupt(session: &OpenedSession, wish: InterruptCommand) -> Repl
 }
 
 pub(super) fn messages(session: &OpenedSession) -> ReplyResult {
-    reply_data(MessagesData::from_messages(session.agent.messages().iter()))
+    reply_data(MessagesData::from_messages(shown_messages(&session.agent).iter()))
+}
+
+/// Returns the conversation without the messages of programs that people do not see.
+fn shown_messages(agent: &Agent) -> Arc<Vec<Message>> {
+    let is_hidden = |entry: &Arc<SessionEntry>| match &entry.body {
+        EntryBody::CustomMessage(message) => !message.display,
+        _ => false,
+    };
+    let mut branch = agent.session().branch();
+    let entries = branch.len();
+    branch.retain(|entry| !is_hidden(entry));
+    match branch.len() == entries {
+        true => agent.messages(),
+        false => Arc::new(build_context(&branch).messages),
+    }
 }
 
 pub(super) fn take_queued(session: &OpenedSession) -> ReplyResult {
@@ -112,7 +179,7 @@ fn send_queue_update(session: &OpenedSession) {
 }
 
 pub(super) fn queue(session: &OpenedSession) -> QueueData {
-    as_text(&session.agent.queued_messages())
+    as_text(&session.agent.queued_messages().user_messages())
 }
 
 fn as_text(waiting: &QueuedMessages) -> QueueData {

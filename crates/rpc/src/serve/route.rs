@@ -20,6 +20,7 @@ pub(super) fn route_command(
         | CommandKind::Shutdown
         | CommandKind::UiResponse
         | CommandKind::ListSessions
+        | CommandKind::FindSessions
         | CommandKind::NewSession => Ok((CommandScope::Process, None)),
         // The command may name a session that is not open.
         CommandKind::SwitchSession => Ok((CommandScope::Process, named.map(str::to_owned))),
@@ -46,6 +47,10 @@ pub(super) fn route_command(
         | CommandKind::Tree
         | CommandKind::MoveTo
         | CommandKind::SetName
+        | CommandKind::AppendEntry
+        | CommandKind::SendMessage
+        | CommandKind::SetLabel
+        | CommandKind::SetTags
         | CommandKind::ListCommands
         | CommandKind::RunCommand
         | CommandKind::CompleteCommand
@@ -64,6 +69,7 @@ pub(super) fn check_images(command: &mut Command) -> Result<(), CommandFailure> 
         Command::Prompt(said) => &mut said.images,
         Command::Steer(said) => &mut said.images,
         Command::FollowUp(said) => &mut said.images,
+        Command::SendMessage(said) => &mut said.images,
         _ => return Ok(()),
     };
     images.iter_mut().try_for_each(messages::normalize_image)

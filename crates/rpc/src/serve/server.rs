@@ -377,8 +377,11 @@ impl<S: SessionProvider> RpcServer<S> {
         route::check_images(&mut command)?;
         let (place, about) = route::route_command(kind, session, &self.open_sessions)?;
         match from {
-            CommandSource::Client(_) => self.extension_prompts.count_client(kind),
-            CommandSource::Extension(_) => self.extension_prompts.count_extension(kind)?,
+            CommandSource::Client(_) => self.extension_prompts.count_client(&command),
+            CommandSource::Extension(_) => {
+                let busy = self.scheduler(&place).is_some_and(|desk| desk.is_working());
+                self.extension_prompts.count_extension(&command, busy)?;
+            }
         }
         if let (CommandKind::CloseSession, CommandScope::Session(id)) = (kind, &place) {
             self.open_sessions.check_can_close_one(id)?;

@@ -9,8 +9,8 @@ use haft_core::session::{Durability, EntryId, Session, SessionError, labels};
 use haft_protocol::content::joined_text;
 use haft_protocol::message::{Message, text_of};
 use haft_protocol::rpc::{
-    CommandFailure, EntryInfo, ErrorCode, ForkCommand, MoveTo, MovedData, SessionInfo, SessionsData, SetName,
-    TreeData,
+    CommandFailure, EntryInfo, ErrorCode, FindSessions, ForkCommand, MoveTo, MovedData, SessionInfo,
+    SessionsData, SetName, TreeData,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -26,6 +26,15 @@ pub(super) fn list_sessions(
     sessions: Arc<impl SessionProvider>,
     ending: CancellationToken,
 ) -> CommandExecution {
+    select_sessions(roster, sessions, ending, |_| true)
+}
+
+fn select_sessions(
+    roster: &OpenSessions<ActiveSession>,
+    sessions: Arc<impl SessionProvider>,
+    ending: CancellationToken,
+    is_wanted: impl Fn(&SessionInfo) -> bool + Send + 'static,
+) -> CommandExecution {
     let current = roster.current_id();
     let described = |(id, seat): (&str, &ActiveSession)| {
         (session_info(id, seat, id == current), seat.opened.agent.session().clone())
@@ -33,8 +42,32 @@ pub(super) fn list_sessions(
     let open: Vec<_> = roster.iter().map(described).collect();
     CommandExecution::until_cancelled(ending, async move {
         let stored = sessions.stored().await?;
-        run_blocking(move || reply_data(merge_session_lists(open, stored))).await
+        run_blocking(move || {
+            let SessionsData { mut sessions } = merge_session_lists(open, stored);
+            sessions.retain(is_wanted);
+            reply_data(SessionsData { sessions })
+        })
+        .await
     })
+}
+
+/// Lists the sessions with all these tags, as [`list_sessions`] does.
+pub(super) fn find_sessions(
+    roster: &OpenSessions<ActiveSession>,
+    sessions: Arc<impl SessionProvider>,
+    ending: CancellationToken,
+    wish: FindSessions,
+) -> CommandExecution {
+    select_sessions(roster, sessions, ending, move |info| has_tags(info, &wish.tags))
+}
+
+fn has_tags(info: &SessionInfo, wanted: &BTreeMap<String, Option<String>>) -> bool {
+    let has = |(key, value): (&String, &Option<String>)| match (info.tags.get(key), value) {
+        (Some(found), Some(value)) => found == value,
+        (found, None) => found.is_some(),
+        (None, Some(_)) => false,
+    };
+    wanted.iter().all(has)
 }
 
 /// Merges the lists: the open sessions, then those that are only on disk.
@@ -223,6 +256,7 @@ pub(super) fn session_failure(error: &SessionError) -> CommandFailure {
         SessionError::Locked { .. } => ErrorCode::SessionLocked,
         SessionError::NotFound { .. } => ErrorCode::SessionNotFound,
         SessionError::NoEntry(_) => ErrorCode::EntryNotFound,
+        SessionError::DuplicateId(_) => ErrorCode::EntryExists,
         _ => ErrorCode::Failed,
     };
     CommandFailure::new(code, error.to_string())

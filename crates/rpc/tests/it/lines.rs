@@ -74,6 +74,14 @@ fn events() -> Vec<AgentEvent> {
     let fault = ExtensionFault { extension: guard(), code: "hello_timeout".into(), message: "silent".into() };
     vec![
         AgentEvent::UserMessage { content: content(), time: time() },
+        AgentEvent::CustomMessage {
+            owner: "clock".into(),
+            kind: "reminder".into(),
+            content: content(),
+            display: true,
+            details: None,
+            time: time(),
+        },
         AgentEvent::Session { id: "1f".into(), path: Some("/s/1f.jsonl".into()) },
         AgentEvent::QueueUpdate {
             steering: vec!["not there".into()],
@@ -156,6 +164,7 @@ fn every_event_has_a_line() {
         events().iter().chain(&host_calls()).chain(&measures()).map(|event| line(event).unwrap()).collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"
     {"type":"user_message","content":[{"type":"text","text":"hi"},{"type":"image","mime_type":"image/png","bytes":4}],"time":"2026-01-02T03:04:05Z"}
+    {"type":"custom_message","owner":"clock","kind":"reminder","content":[{"type":"text","text":"hi"},{"type":"image","mime_type":"image/png","bytes":4}],"display":true,"time":"2026-01-02T03:04:05Z"}
     {"type":"session","id":"1f","path":"/s/1f.jsonl"}
     {"type":"queue_update","steering":["not there"],"follow_up":[],"next_turn":[]}
     {"type":"turn_start","step":1}

@@ -10,6 +10,7 @@ mod names;
 mod prompts;
 mod queue;
 mod random;
+mod records;
 mod refusals;
 mod sessions;
 mod setup;

@@ -1,22 +1,26 @@
 //! Commands of an extension on its session.
 
+use std::collections::BTreeMap;
+
 use haft_protocol::RawJson;
 use haft_protocol::rpc::{
-    AbortCommand, CommandParams, CommandResult, CommandsData, CompactCommand, FollowUp, ForkCommand,
-    GetMessages, GetModels, GetState, GetTools, ListCommands, ListSessions, ModelData, ModelsData, MoveTo,
-    MovedData, NewSession, PromptCommand, QueuedData, ReloadData, ReloadExt, RunCommand, SessionData,
-    SessionsData, SetModel, SetName, SetThinking, SetTools, ShutdownCommand, StateData, SteerCommand,
-    SwitchSession, ThinkingData, ToolsData, ToolsSet, TreeCommand, TreeData, WaitIdle,
+    AbortCommand, AppendEntry, AppendedData, CommandParams, CommandResult, CommandsData, CompactCommand,
+    FindSessions, FollowUp, ForkCommand, GetMessages, GetModels, GetState, GetTools, ListCommands,
+    ListSessions, ModelData, ModelsData, MoveTo, MovedData, NewSession, PromptCommand, QueuedData,
+    ReloadData, ReloadExt, RunCommand, SendMessage, SentData, SessionData, SessionsData, SetLabel, SetModel,
+    SetName, SetTags, SetThinking, SetTools, ShutdownCommand, StateData, SteerCommand, SwitchSession,
+    ThinkingData, ToolsData, ToolsSet, TreeCommand, TreeData, WaitIdle,
 };
 use haft_protocol::thinking::ThinkingLevel;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::HostError;
 use crate::host::Host;
 
 /// A session of the host. Its commands are those of the RPC protocol, with the same data and errors.
-/// Reading needs the permission `session.read`, setting the name `session.write`, all else
-/// `session.control`.
+/// Reading needs the permission `session.read`; entries, messages, labels, tags and the name need
+/// `session.write`; all else needs `session.control`.
 ///
 /// Commands that are sent one after the other run in that order. Dropping a command withdraws it if
 /// it has not started.
@@ -129,6 +133,74 @@ impl<'a> SessionHandle<'a> {
     /// As [`abort`](Self::abort).
     pub async fn set_name(&self, name: impl Into<String>) -> Result<(), HostError> {
         self.execute_command(SetName { name: name.into() }).await.map(drop)
+    }
+
+    /// Records data in the session, which the model never sees. Returns the id of the entry. The
+    /// entry belongs to this extension; `kind` is its own name for the data, at most 256 KiB.
+    ///
+    /// # Errors
+    /// As [`abort`](Self::abort). Also if the data is too long or has no JSON form.
+    pub async fn append_entry(
+        &self,
+        kind: impl Into<String>,
+        data: &(impl Serialize + ?Sized),
+    ) -> Result<String, HostError> {
+        let data =
+            RawJson::from_value(data).map_err(|error| HostError::Failed { reason: error.to_string() })?;
+        let entry = AppendEntry { kind: kind.into(), data, ..AppendEntry::default() };
+        self.execute_command(entry).await.map(|AppendedData { entry }| entry)
+    }
+
+    /// Adds a message to the conversation that is not a prompt of the person. The model reads it as a
+    /// user message, with the name of the extension before it.
+    ///
+    /// ```
+    /// use haft_sdk::protocol::rpc::{DeliveryTime, SendMessage};
+    /// use haft_sdk::{Host, HostError};
+    ///
+    /// /// Tells the model about a build, and has it work on the failure.
+    /// async fn report(host: &Host, output: String) -> Result<(), HostError> {
+    ///     let (when, turn) = (DeliveryTime::FollowUp, true);
+    ///     let failed = SendMessage { when, turn, ..SendMessage::new("build", output) };
+    ///     host.session().send_message(failed).await.map(drop)
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`prompt`](Self::prompt), if the message makes the model work.
+    pub async fn send_message(&self, message: SendMessage) -> Result<SentData, HostError> {
+        self.execute_command(message).await
+    }
+
+    /// Labels an entry for people; `None` removes the label.
+    ///
+    /// # Errors
+    /// As [`abort`](Self::abort). Also if there is no such entry.
+    pub async fn set_label(&self, entry: impl Into<String>, label: Option<&str>) -> Result<(), HostError> {
+        let label = label.map(str::to_owned);
+        self.execute_command(SetLabel { entry: entry.into(), label }).await.map(drop)
+    }
+
+    /// Changes tags of the session; `None` removes a tag, and the other tags stay.
+    ///
+    /// # Errors
+    /// As [`abort`](Self::abort). Also if a key or a value is too long.
+    pub async fn set_tags<'t>(
+        &self,
+        tags: impl IntoIterator<Item = (&'t str, Option<&'t str>)>,
+    ) -> Result<(), HostError> {
+        self.execute_command(SetTags { tags: to_owned_tags(tags) }).await.map(drop)
+    }
+
+    /// Returns the sessions of the directory that have all these tags. `None` stands for any value.
+    ///
+    /// # Errors
+    /// As [`abort`](Self::abort).
+    pub async fn find_sessions<'t>(
+        &self,
+        tags: impl IntoIterator<Item = (&'t str, Option<&'t str>)>,
+    ) -> Result<SessionsData, HostError> {
+        self.execute_command(FindSessions { tags: to_owned_tags(tags) }).await
     }
 
     /// Returns the known models.
@@ -266,4 +338,11 @@ impl<'a> SessionHandle<'a> {
         let args = args.map_err(|error| HostError::Failed { reason: error.to_string() })?;
         self.host.send_command(C::KIND.name(), args, self.session.clone()).await
     }
+}
+
+fn to_owned_tags<'t>(
+    tags: impl IntoIterator<Item = (&'t str, Option<&'t str>)>,
+) -> BTreeMap<String, Option<String>> {
+    let owned = tags.into_iter().map(|(key, value)| (key.to_owned(), value.map(str::to_owned)));
+    owned.collect()
 }

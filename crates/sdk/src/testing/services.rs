@@ -5,8 +5,8 @@ use std::sync::Arc;
 use haft_protocol::RawJson;
 use haft_protocol::codec;
 use haft_protocol::ext::{
-    AskAnswer, AskCall, AskEnd, HostCall, HostCallError, HostCallKind, HostFrame, HostResult, ResultBlock,
-    UiAnswer,
+    AskAnswer, AskCall, AskEnd, FileLease, FileLockCall, HostCall, HostCallError, HostCallKind, HostFrame,
+    HostResult, ResultBlock, UiAnswer,
 };
 use haft_protocol::ids::RequestId;
 use haft_protocol::rpc::{Command, CommandFailure, ErrorCode, RpcRequest};
@@ -75,6 +75,9 @@ fn answer_call(id: RequestId, call: HostCall, behavior: &HostBehavior) -> HostRe
     {
         return execute_command(id, request, behavior.session.as_ref());
     }
+    if let Some(lock) = kind.and_then(|kind| FileLockCall::read(kind, &call.args)) {
+        return grant_lock(id, lock);
+    }
     match kind.and_then(|kind| AskCall::read(kind, &call.args)) {
         None => run_service(id, call, &behavior.services),
         Some(Ok(ask)) => {
@@ -91,6 +94,19 @@ fn answer_call(id: RequestId, call: HostCall, behavior: &HostBehavior) -> HostRe
             HostResult { value, ..HostResult::with_content(id, Vec::new()) }
         }
         Some(Err(reason)) => HostResult::from_failure(id, HostCallError::InvalidArgs, reason),
+    }
+}
+
+/// Locks each file at once: no one else uses it.
+fn grant_lock(id: RequestId, lock: Result<FileLockCall, String>) -> HostResult {
+    match lock {
+        Ok(FileLockCall::LockFile(_)) => {
+            let lease = FileLease { lease: format!("lock-{id}"), lasts_ms: 60_000 };
+            let value = Some(RawJson::from_value(&lease).expect("a lease has a JSON form"));
+            HostResult { value, ..HostResult::with_content(id, Vec::new()) }
+        }
+        Ok(FileLockCall::UnlockFile(_)) => HostResult::with_content(id, Vec::new()),
+        Err(reason) => HostResult::from_failure(id, HostCallError::InvalidArgs, reason),
     }
 }
 

@@ -199,6 +199,91 @@ mod reviewing {
     }
 }
 
+/// The data in the session of the guide.
+mod session_data {
+    use std::sync::{Arc, Mutex};
+
+    use haft_sdk::protocol::rpc::{DeliveryTime, SendMessage};
+    use haft_sdk::testing::Harness;
+    use haft_sdk::{Extension, Host, HostError, Response};
+    use serde_json::{Value, json};
+
+    async fn report(output: String, failures: u32, host: &Host) -> Result<(), HostError> {
+        let session = host.session();
+        session.append_entry("failures", &failures).await?;
+        session.set_tags([("build", Some("red"))]).await?;
+        let (when, turn) = (DeliveryTime::FollowUp, true);
+        session.send_message(SendMessage { when, turn, ..SendMessage::new("build", output) }).await.map(drop)
+    }
+
+    #[tokio::test]
+    async fn failed_build_is_recorded_and_the_model_works_on_it() {
+        let extension =
+            Extension::new("build", "1.0.0").command("build", "Build", |_, host: Host| async move {
+                report("It failed.".to_owned(), 3, &host).await.unwrap();
+                host.session().set_label("e1", Some("red")).await.unwrap();
+                let found = host.session().find_sessions([("build", None)]).await.unwrap();
+                Response::display(found.sessions.len().to_string())
+            });
+        let seen: Arc<Mutex<Vec<Value>>> = Arc::default();
+        let log = Arc::clone(&seen);
+        let harness = Harness::start_with_session(extension, move |command| {
+            log.lock().unwrap().push(serde_json::to_value(command).unwrap());
+            Ok(match command.kind().name() {
+                "append_entry" => json!({"entry": "e1"}),
+                "send_message" => json!({"running": true}),
+                "find_sessions" => json!({"sessions": []}),
+                _ => Value::Null,
+            })
+        })
+        .await;
+        assert_eq!(harness.command("build", "").await, Response::display("0"));
+        let message = json!({
+            "type": "send_message", "kind": "build", "content": "It failed.", "display": true,
+            "when": "follow_up", "turn": true,
+        });
+        let expected = [
+            json!({"type": "append_entry", "kind": "failures", "data": 3}),
+            json!({"type": "set_tags", "tags": {"build": "red"}}),
+            message,
+            json!({"type": "set_label", "entry": "e1", "label": "red"}),
+            json!({"type": "find_sessions", "tags": {"build": null}}),
+        ];
+        assert_eq!(*seen.lock().unwrap(), expected);
+    }
+}
+
+/// The lock of the guide.
+mod file_locks {
+    use haft_sdk::testing::Harness;
+    use haft_sdk::{Extension, Host, HostError, Response};
+    use serde_json::Value;
+
+    async fn count(host: &Host) -> Result<u64, HostError> {
+        let _lock = host.lock_file("builds.txt").await?;
+        let builds: u64 = host.read("builds.txt").await?.text.trim().parse().unwrap_or(0);
+        host.write("builds.txt", (builds + 1).to_string()).await?;
+        Ok(builds + 1)
+    }
+
+    #[tokio::test]
+    async fn lock_is_released_after_the_change() {
+        let extension =
+            Extension::new("builds", "1.0.0").command("build", "Count a build", |_, host: Host| async move {
+                Response::display(count(&host).await.unwrap().to_string())
+            });
+        let harness = Harness::start_served(extension, |call: &str, _args: Value| {
+            Ok(if call == "read" { "6\n".to_owned() } else { "done".to_owned() })
+        })
+        .await;
+        assert_eq!(harness.command("build", "").await, Response::display("7"));
+        let frames = harness.transcript();
+        let at = |text: &str| frames.find(text).expect(text);
+        let calls = [r#""call":"lock_file""#, r#""call":"write""#, r#""call":"unlock_file""#].map(at);
+        assert!(calls.is_sorted(), "{frames}");
+    }
+}
+
 /// The session event of the guide.
 mod session_events {
     use haft_sdk::Extension;

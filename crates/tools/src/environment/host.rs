@@ -102,6 +102,11 @@ impl HostEnvironment {
         self
     }
 
+    /// Returns the queue of changes.
+    pub fn file_queue(&self) -> &FileQueue {
+        &self.queue
+    }
+
     /// Starts commands through a launcher: in their own session, without a terminal.
     #[must_use]
     pub fn with_launcher(mut self, launcher: Launcher) -> Self {

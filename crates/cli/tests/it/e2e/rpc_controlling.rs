@@ -124,33 +124,19 @@ for frame in frames():
     assert_eq!(ran.of("ext_notify")[0]["message"], "get_state: unsupported");
 }
 
-/// Writes the events about runs and the setup as notes. Announces a capability, so that it has no prelude.
+/// Writes the events about runs and the setup as notes.
 const WATCHES: &str = r#"
-import json, sys
-
-def emit(kind, **fields):
-    print(json.dumps({"type": kind, **fields}), flush=True)
-
-emit("hello", name="watcher", version="1.0.0", capabilities=["events_2"])
 emit("subscribe", events=["agent_start", "settled", "model_changed", "thinking_changed"])
 emit("ready")
-for line in sys.stdin:
-    frame = json.loads(line)
+for frame in frames():
     if frame["type"] == "event":
         about = [frame["event"]] + [frame[key] for key in ("model", "level") if key in frame]
         emit("notify", level="info", message=" ".join(about))
-    elif frame["type"] == "shutdown":
-        emit("shutdown_ack")
-        break
 "#;
 
 #[test]
 fn extension_and_client_see_runs_and_changes_of_the_setup() {
-    let scene = scene();
-    let manifest = json!({"name": "watcher", "version": "1.0.0", "exec": "python3", "args": ["main.py"]});
-    let dir = scene.world.extension("watcher", &manifest.to_string());
-    fs::write(dir.join("main.py"), WATCHES).unwrap();
-    let scene = scene.with(dir);
+    let scene = scene().python_with("watcher", &json!({"capabilities": ["events_2"]}), WATCHES);
     let mut client = Client::of(&scene, &[]);
     client.done("hello", &json!({}));
     let is_ready = eventually(|| {
@@ -170,4 +156,51 @@ fn extension_and_client_see_runs_and_changes_of_the_setup() {
     let about = ["agent_start", "settled", "model_changed", "thinking_changed", "done"];
     let seen: Vec<&str> = kinds.into_iter().filter(|kind| about.contains(kind)).collect();
     assert_eq!(seen, ["thinking_changed", "model_changed", "agent_start", "settled", "done"]);
+}
+
+/// A command that stores data, sends a message that starts a run, and finds the session by its tag.
+const RECORDS: &str = r#"
+emit("register_command", name="build", description="Build.")
+emit("ready")
+entry = "0f3a5c7e9b1d2f4061728394a5b6c7d8"
+steps = [
+    ("append_entry", {"entry": entry, "kind": "failures", "data": 1}),
+    ("set_label", {"entry": entry, "label": "red"}),
+    ("set_tags", {"tags": {"build": "red"}}),
+    ("send_message", {"kind": "build", "content": "It failed.", "display": True, "turn": True}),
+    ("wait_idle", {}),
+    ("find_sessions", {"tags": {"build": None}}),
+]
+for frame in frames():
+    if frame["type"] == "command_invoked":
+        emit("host_call", id="0", call=steps[0][0], args=steps[0][1])
+        emit("command_response", id=frame["id"], action="noop")
+    elif frame["type"] == "host_result":
+        step = int(frame["id"]) + 1
+        if frame.get("is_error"):
+            emit("notify", level="info", message=f"{steps[step - 1][0]}: {frame['code']}")
+        elif step < len(steps):
+            emit("host_call", id=str(step), call=steps[step][0], args=steps[step][1])
+        else:
+            emit("notify", level="info", message=f"found {len(frame['value']['sessions'])}")
+"#;
+
+#[test]
+fn command_in_python_records_a_failure_and_has_the_model_work_on_it() {
+    let scene = scene().python("builder", RECORDS);
+    let mut client = Client::of(&scene, &["--record"]);
+    client.done("hello", &json!({}));
+    client.done("run_command", &json!({"name": "build"}));
+    let told = client.event("custom_message");
+    assert_eq!((&told["owner"], &told["kind"]), (&json!("builder"), &json!("build")));
+    assert_eq!(text_of(&client.event("assistant_message")), "First this, then that.");
+    assert_eq!(client.event("ext_notify")["message"], "found 1");
+    client.end().expect(0);
+    let request = scene.server.requests()[0].body.to_string();
+    assert!(request.contains(r"[from extension builder]\nIt failed."), "{request}");
+    let mut dirs = fs::read_dir(scene.world.home().join("sessions")).unwrap();
+    let file = fs::read_dir(dirs.next().unwrap().unwrap().path()).unwrap().next().unwrap().unwrap().path();
+    let saved = fs::read_to_string(file).unwrap();
+    let kinds = |kind: &str| saved.matches(&format!(r#"{{"type":"{kind}","#)).count();
+    assert_eq!([kinds("custom"), kinds("label"), kinds("tags"), kinds("custom_message")], [1, 1, 1, 1]);
 }

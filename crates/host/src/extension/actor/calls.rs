@@ -14,8 +14,8 @@ use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ext::{AskCall, AskEnd, HostCallError, HostResult};
 use haft_protocol::ids::{ExtensionName, RequestId};
 use haft_protocol::rpc::{
-    Command, CommandFailure, CompactCommand, ErrorCode, FollowUp, InterruptCommand, PromptCommand,
-    RpcRequest, SteerCommand,
+    AppendEntry, Command, CommandFailure, CompactCommand, ErrorCode, FollowUp, InterruptCommand,
+    PromptCommand, RpcRequest, SendMessage, SteerCommand,
 };
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -56,7 +56,11 @@ impl HostCallTasks {
             (HostCallTask::Tool { kind, args }, Some(desk)) => {
                 Arc::clone(desk).serve(cancel.clone(), id.clone(), kind, args).boxed()
             }
-            (HostCallTask::Tool { .. }, None) => return,
+            (HostCallTask::FileLock(call), Some(desk)) => {
+                let process = self.all.child_token();
+                Arc::clone(desk).serve_lock(cancel.clone(), process, id.clone(), call).boxed()
+            }
+            (HostCallTask::Tool { .. } | HostCallTask::FileLock(_), None) => return,
             (HostCallTask::Ask(ask), _) => {
                 self.owner.clone().ask_person(cancel.clone(), id.clone(), ask).boxed()
             }
@@ -130,11 +134,20 @@ impl SessionOwner {
         HostResult { value, ..HostResult::with_content(id, Vec::new()) }
     }
 
-    /// Adds the origin to a message for the model, and removes invisible characters from it. A labeled text runs no
-    /// command.
-    #[expect(clippy::wildcard_enum_match_arm, reason = "the other commands have no text for the model")]
-    fn label_message(&self, command: &mut Command) {
+    /// Adds the origin to a message for the model and to an entry, and removes invisible characters from the message. A
+    /// labeled text runs no command.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "the other commands have no text for the model and no owner"
+    )]
+    fn add_origin(&self, command: &mut Command) {
+        if let Command::SendMessage(SendMessage { owner, .. })
+        | Command::AppendEntry(AppendEntry { owner, .. }) = command
+        {
+            *owner = Some(self.extension.to_string());
+        }
         let (text, is_message) = match command {
+            Command::SendMessage(SendMessage { content, .. }) => (content, true),
             Command::Prompt(PromptCommand { message, .. })
             | Command::Steer(SteerCommand { message, .. })
             | Command::FollowUp(FollowUp { message, .. }) => (message, true),
@@ -158,7 +171,7 @@ impl SessionOwner {
         mut request: RpcRequest,
     ) -> HostResult {
         let kind = request.command.kind();
-        self.label_message(&mut request.command);
+        self.add_origin(&mut request.command);
         let executed = self.frontend.execute_command(&self.extension, request);
         let cancelled = || CommandFailure::new(ErrorCode::Aborted, "the call was cancelled");
         let outcome = cancel.run_until_cancelled(executed).await.unwrap_or_else(|| Err(cancelled()));

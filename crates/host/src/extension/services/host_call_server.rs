@@ -13,13 +13,14 @@ use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::event::AgentEvent;
-use haft_protocol::ext::{HostCallError, HostCallKind, HostResult, ResultBlock};
+use haft_protocol::ext::{FileLockCall, HostCallError, HostCallKind, HostResult, ResultBlock};
 use haft_protocol::ids::RequestId;
 use tokio::sync::OnceCell;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use super::file_locks::FileLocks;
 use super::{ServiceProvider, ServiceReach};
 use crate::extension::frontend::FaultReporter;
 use crate::process::log::ExtensionLog;
@@ -32,6 +33,7 @@ pub(crate) struct HostCallServer {
     pub(crate) reporter: FaultReporter,
     pub(crate) log: Arc<ExtensionLog>,
     pub(crate) timeouts: Arc<Timeouts>,
+    pub(crate) locks: FileLocks,
     tools: OnceCell<Result<CallableTools, String>>,
 }
 
@@ -45,7 +47,9 @@ impl HostCallServer {
         log: Arc<ExtensionLog>,
         timeouts: Arc<Timeouts>,
     ) -> Self {
-        Self { provided, reach, reporter, log, timeouts, tools: OnceCell::new() }
+        let locks =
+            FileLocks::new(Arc::clone(&provided), reach.lock_owner, reporter.clone(), Arc::clone(&timeouts));
+        Self { provided, reach, reporter, log, timeouts, locks, tools: OnceCell::new() }
     }
 
     /// Runs a tool.
@@ -72,6 +76,21 @@ impl HostCallServer {
             details: called.output.details,
             value: None,
         }
+    }
+
+    /// Locks or unlocks a file. The lock ends with `process`.
+    pub(crate) async fn serve_lock(
+        self: Arc<Self>,
+        cancel: CancellationToken,
+        process: CancellationToken,
+        id: RequestId,
+        call: FileLockCall,
+    ) -> HostResult {
+        let name = call.kind().name();
+        let result = self.locks.serve(&cancel, process, id, call).await;
+        let outcome = result.code.map_or("done", HostCallError::name);
+        self.log.log_host_line(format_args!("host_call {name}: {outcome}"));
+        result
     }
 
     /// Makes the call. The error is the result of a call that never reached a tool.

@@ -139,9 +139,12 @@ fn describe_service(service: HostService) -> (&'static str, bool) {
         HostService::FsRead => ("asks haft to read files, subject to the gates", false),
         HostService::FsWrite => ("asks haft to change files, subject to the gates", false),
         HostService::Exec => ("asks haft to run commands, subject to the gates", true),
+        HostService::FilesLock => ("makes the model's changes of a file wait, at most a minute", false),
         HostService::Ui => ("asks you questions, under its own name", false),
         HostService::SessionRead => ("reads the conversation and the settings of the session", false),
-        HostService::SessionWrite => ("writes to the session, such as its name", false),
+        HostService::SessionWrite => {
+            ("writes to the session: its name, labels, tags, and messages that make the model work", true)
+        }
         HostService::SessionControl => {
             ("sends prompts in your place, and changes the model, the tools and the session", true)
         }

@@ -8,6 +8,8 @@ use haft_protocol::ids::{ExtensionName, PanelId};
 use haft_protocol::rpc::*;
 use haft_protocol::thinking::ThinkingLevel;
 
+use crate::samples::json;
+
 pub(crate) use events::events;
 pub(crate) use replies::replies;
 
@@ -97,6 +99,30 @@ fn sessions() -> Vec<Command> {
         MoveTo::default().into(),
         SetName { name: "tidy".into() }.into(),
         SetName::default().into(),
+        AppendEntry {
+            entry: Some("0f3a5c7e9b1d2f4061728394a5b6c7d8".into()),
+            kind: "list".into(),
+            data: json(r#"{"done":1}"#),
+            owner: Some("my-editor".into()),
+        }
+        .into(),
+        AppendEntry { kind: "list".into(), data: json("null"), ..AppendEntry::default() }.into(),
+        SendMessage {
+            kind: "build".into(),
+            content: "The build failed.".into(),
+            images: vec![image()],
+            display: true,
+            details: Some(json(r#"{"exit":1}"#)),
+            when: DeliveryTime::FollowUp,
+            turn: true,
+            owner: Some("my-editor".into()),
+        }
+        .into(),
+        SendMessage { kind: "build".into(), content: "It passed.".into(), ..SendMessage::default() }.into(),
+        SetLabel { entry: "3f2a".into(), label: Some("before the rewrite".into()) }.into(),
+        SetLabel { entry: "3f2a".into(), label: None }.into(),
+        SetTags { tags: [("ticket".into(), Some("HA-7".into())), ("old".into(), None)].into() }.into(),
+        FindSessions { tags: [("ticket".into(), Some("HA-7".into())), ("done".into(), None)].into() }.into(),
     ]
 }
 

@@ -13,7 +13,7 @@ use crate::played::Answer;
 use crate::program::Program;
 
 /// Returns a client of this program, with the extension `helper` and the id of the session.
-async fn begun(program: Program) -> (Client, FakePeer, String) {
+pub(super) async fn begun(program: Program) -> (Client, FakePeer, String) {
     let (program, mut helper) = program.with_extension("helper");
     let mut client = Client::of(program);
     begins(&mut helper, "helper", []).await;
@@ -26,7 +26,7 @@ async fn send(helper: &mut FakePeer, id: &str, call: &str, args: Value) {
 }
 
 /// Sends a command and returns its result.
-async fn run(helper: &mut FakePeer, call: &str, args: Value) -> Value {
+pub(super) async fn run(helper: &mut FakePeer, call: &str, args: Value) -> Value {
     send(helper, "c", call, args).await;
     let result = helper.expect("host_result").await;
     assert_eq!(result["id"], "c");
@@ -34,7 +34,7 @@ async fn run(helper: &mut FakePeer, call: &str, args: Value) -> Value {
 }
 
 /// Ends the connections. The extension leaves when it is asked to.
-async fn end(client: Client, mut helper: FakePeer) -> String {
+pub(super) async fn end(client: Client, mut helper: FakePeer) -> String {
     let (leaves, (_, said)) = tokio::join!(helper.expect("shutdown"), client.end());
     drop(leaves);
     said

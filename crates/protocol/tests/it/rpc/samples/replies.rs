@@ -70,6 +70,19 @@ fn success(id: Option<String>, command: &Command) -> RpcResponse {
             RpcResponse::success::<MoveTo>(id, &MovedData { entry: None, text })
         }
         Command::SetName(_) => RpcResponse::success::<SetName>(id, &no),
+        Command::AppendEntry(AppendEntry { entry, .. }) => {
+            let entry = entry.clone().unwrap_or_else(|| "3f2a".into());
+            RpcResponse::success::<AppendEntry>(id, &AppendedData { entry })
+        }
+        Command::SendMessage(SendMessage { when: DeliveryTime::Now, .. }) => {
+            RpcResponse::success::<SendMessage>(id, &SentData { entry: Some("3f2a".into()), running: false })
+        }
+        Command::SendMessage(_) => {
+            RpcResponse::success::<SendMessage>(id, &SentData { entry: None, running: true })
+        }
+        Command::SetLabel(_) => RpcResponse::success::<SetLabel>(id, &no),
+        Command::SetTags(_) => RpcResponse::success::<SetTags>(id, &no),
+        Command::FindSessions(_) => RpcResponse::success::<FindSessions>(id, &sessions()),
         Command::ListCommands(_) => RpcResponse::success::<ListCommands>(id, &commands()),
         Command::RunCommand(_) => RpcResponse::success::<RunCommand>(id, &ran()),
         Command::CompleteCommand(_) => RpcResponse::success::<CompleteCommand>(id, &completions()),
