@@ -22,7 +22,7 @@ pub(crate) use files::{RACER, WRITER, run_racer, write_once};
 pub(crate) use gates::call_steps;
 use gates::{chains, failures, passing};
 use life::{crashes, host_end, reloads, starts};
-use pressure::{floods, pipes, resources};
+use pressure::{floods, loops, pipes, resources};
 use protocol::{frames, hello, lines};
 pub(crate) use services::{ASKER, run_asker};
 pub(crate) use trust::hostile_runs;
@@ -35,6 +35,7 @@ const GROUPS: &[&[FaultRow]] = &[
     pipes::ROWS,
     floods::ROWS,
     resources::ROWS,
+    loops::ROWS,
     crashes::ROWS,
     reloads::ROWS,
     host_end::ROWS,

@@ -4,6 +4,7 @@ mod actor;
 pub(crate) mod backlog;
 mod deadline_timer;
 pub(crate) mod frontend;
+pub(crate) mod message_bus;
 pub(crate) mod mirror;
 mod rare_events;
 pub(crate) mod send_queue;

@@ -33,6 +33,8 @@ defenses! {
     AtomicWrites,
     /// Skips blank lines without an error.
     BlankLines,
+    /// Ends loops of messages between extensions, by a rate for each of them.
+    BusRate,
     /// Gives gates the arguments in the form that the tool reads.
     CanonicalArguments,
     /// Ignores directories in which others could have placed a program that runs an extension.
@@ -48,6 +50,8 @@ defenses! {
     EnvironmentList,
     /// Detects the end of an extension's process through the operating system.
     ExitStatus,
+    /// Limits the prompts and messages with which extensions make the model work.
+    ExtensionPrompts,
     /// Reports each failure as an event.
     FaultReports,
     /// Serializes changes of the same file.

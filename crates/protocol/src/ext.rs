@@ -7,6 +7,7 @@
 
 mod answer_error;
 mod ask;
+mod bus;
 mod cancel;
 mod command;
 mod completion;
@@ -36,6 +37,7 @@ pub use crate::dialog::UiAnswer;
 pub use crate::event::HostCallError;
 pub use answer_error::AnswerError;
 pub use ask::{AskAnswer, AskCall, AskEnd, ConfirmCall, EditorCall, InputCall, SelectCall};
+pub use bus::{BusMessage, EmitCall};
 pub use cancel::CancelRequest;
 pub use command::{CommandAction, CommandInvoked, CommandResponse};
 pub use completion::{CommandCompletions, CommandCompletionsResponse, CompletionItem};

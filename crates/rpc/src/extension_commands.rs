@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::rpc::{
     Command, CommandFailure, CommandKind, DeliveryTime, ErrorCode, ReplyPayload, RpcRequest, SendMessage,
@@ -122,23 +123,23 @@ impl ExtensionCommandQueue {
 /// True for commands that make the model work, or open a session in which it may work. `busy` is true if the
 /// session works, so that it also works on a message that is sent now.
 fn makes_model_work(command: &Command, busy: bool) -> bool {
-    match command {
-        Command::SendMessage(SendMessage { when, turn, .. }) => match when {
+    if let Command::SendMessage(SendMessage { when, turn, .. }) = command {
+        return match when {
             DeliveryTime::Now => *turn || busy,
             DeliveryTime::Steer | DeliveryTime::FollowUp => true,
             DeliveryTime::NextTurn => false,
-        },
-        command => matches!(
-            command.kind(),
-            CommandKind::Prompt
-                | CommandKind::Steer
-                | CommandKind::FollowUp
-                | CommandKind::RunCommand
-                | CommandKind::Compact
-                | CommandKind::NewSession
-                | CommandKind::Fork
-        ),
+        };
     }
+    matches!(
+        command.kind(),
+        CommandKind::Prompt
+            | CommandKind::Steer
+            | CommandKind::FollowUp
+            | CommandKind::RunCommand
+            | CommandKind::Compact
+            | CommandKind::NewSession
+            | CommandKind::Fork
+    )
 }
 
 /// The number of such commands since the last message of the client.
@@ -161,10 +162,10 @@ impl ExtensionPromptCount {
         if !makes_model_work(command, busy) {
             return Ok(());
         }
-        if self.0 >= MOST_EXTENSION_PROMPTS {
+        if self.0 >= MOST_EXTENSION_PROMPTS && is_up(Defense::ExtensionPrompts) {
             return Err(too_many_prompts_failure());
         }
-        self.0 += 1;
+        self.0 = self.0.saturating_add(1);
         Ok(())
     }
 }

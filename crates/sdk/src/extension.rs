@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use haft_protocol::RawJson;
 use haft_protocol::ext::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeProviderRequestDecision,
-    BeforeSettleDecision, CommandAction, ContextDecision, ExtensionFrame, Hello, InputDecision,
+    BeforeSettleDecision, BusMessage, CommandAction, ContextDecision, ExtensionFrame, Hello, InputDecision,
     InterceptAgentEnd, InterceptAgentStart, InterceptAssistantMessage, InterceptBeforeAgentStart,
     InterceptBeforeCompact, InterceptBeforeProviderRequest, InterceptBeforeSettle, InterceptContext,
     InterceptInput, InterceptKind, InterceptMessageEnd, InterceptMessageStart, InterceptSessionShutdown,
@@ -22,7 +22,8 @@ use serde_json::Value;
 
 use crate::completion::Completion;
 use crate::error::ServeError;
-use crate::handler::{BoxedHandler, HandlerFn};
+use crate::handler::{BoxedHandler, HandlerFailure, HandlerFn};
+use crate::host::Host;
 use crate::panel::PanelEvent;
 use crate::tool::ToolResult;
 use crate::tool_builder::ToolBuilder;
@@ -249,6 +250,38 @@ impl Extension {
     pub fn mirror_session(mut self, parts: impl IntoIterator<Item = MirrorPart>) -> Self {
         self.mirror.extend(parts);
         self
+    }
+
+    /// Registers a handler for messages of other extensions on the bus. [`Host::emit_message`] sends one. It
+    /// needs the permission `bus`.
+    ///
+    /// ```
+    /// use haft_sdk::{BusMessage, Extension};
+    ///
+    /// let extension = Extension::new("lamp", "1.0.0").on_bus(|message: BusMessage, host| async move {
+    ///     if message.channel == "build" {
+    ///         host.set_status("build", message.data.to_string());
+    ///     }
+    /// });
+    /// # drop(extension);
+    /// ```
+    pub fn on_bus(mut self, handler: impl HandlerFn<BusMessage, ()>) -> Self {
+        let handler = BoxedHandler::new(handler);
+        let read = move |event: SessionEvent, host: Host| {
+            let handler: BoxedHandler<BusMessage, ()> = handler.clone();
+            async move {
+                let message = event.read().map_err(|error| error.to_string())?;
+                handler.call(message, host).await.map_err(|HandlerFailure(text)| text)
+            }
+        };
+        let handler = EventHandler::Session(BoxedHandler::new(read));
+        self.events.push((BusMessage::EVENT.to_owned(), ToolSelection::all(), handler));
+        self
+    }
+
+    /// True if a handler wants messages of the bus.
+    fn reads_bus(&self) -> bool {
+        self.events.iter().any(|(name, ..)| name == BusMessage::EVENT)
     }
 
     /// Registers a handler for events that were lost because this extension reads too slowly. It
@@ -677,6 +710,7 @@ impl Extension {
                 capability::EVENTS_2,
             ),
             (!self.mirror.is_empty(), capability::MIRROR),
+            (self.reads_bus(), capability::BUS),
             (true, capability::HOST_SERVICES),
             (self.rejected.is_some(), capability::REGISTER_REJECTED),
             (!self.tools.is_empty(), capability::TOOLS_2),
@@ -696,7 +730,8 @@ impl Extension {
 
     /// True if a handler needs the events in the form of `--json`.
     fn reads_session_events(&self) -> bool {
-        self.events.iter().any(|(_, _, handler)| matches!(handler, EventHandler::Session(_)))
+        let is_one = |handler: &EventHandler| matches!(handler, EventHandler::Session(_));
+        self.events.iter().any(|(name, _, handler)| name != BusMessage::EVENT && is_one(handler))
     }
 
     fn event_subscriptions(&self) -> Vec<Subscription> {

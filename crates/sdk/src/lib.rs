@@ -73,9 +73,9 @@ pub use haft_protocol::content::ResolvedPath;
 pub use haft_protocol::event::NoteLevel;
 pub use haft_protocol::ext::{
     AskAnswer, AskCall, AskEnd, AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision,
-    BeforeProviderRequestDecision, BeforeSettleDecision, CommandAction as Response, ContextDecision,
-    ExtensionConfig, HelloAck as HostInfo, InputDecision, InterceptAgentEnd, InterceptAgentStart,
-    InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact,
+    BeforeProviderRequestDecision, BeforeSettleDecision, BusMessage, CommandAction as Response,
+    ContextDecision, ExtensionConfig, HelloAck as HostInfo, InputDecision, InterceptAgentEnd,
+    InterceptAgentStart, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact,
     InterceptBeforeProviderRequest, InterceptBeforeSettle, InterceptContext, InterceptInput,
     InterceptMessageEnd, InterceptMessageStart, InterceptSessionShutdown, InterceptSessionStart,
     InterceptToolCall, InterceptToolEnd, InterceptToolResult, InterceptTurnEnd, InterceptTurnStart,

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use haft_protocol::RawJson;
 use haft_protocol::ext::{
-    AskAnswer, HostCall, HostCallCancel, HostCallError, HostCallKind, HostResult, capability,
+    AskAnswer, EmitCall, HostCall, HostCallCancel, HostCallError, HostCallKind, HostResult, capability,
 };
 use haft_protocol::ids::RequestId;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::host::Host;
@@ -286,6 +286,25 @@ impl Host {
             let call = kind.name().to_owned();
             self.outbox().push(HostCall { id: None, call, args, under: None, session: None });
         }
+    }
+
+    /// Sends a message to the other extensions that subscribed to the bus. `channel` tells messages
+    /// apart, and `data` has at most 64 KiB. There is no result; without the permission `bus`, haft
+    /// reports it.
+    ///
+    /// # Errors
+    /// If the data has no JSON form.
+    pub fn emit_message(
+        &self,
+        channel: impl Into<String>,
+        data: &(impl Serialize + ?Sized),
+    ) -> Result<(), serde_json::Error> {
+        let emit = EmitCall { channel: channel.into(), data: RawJson::from_value(data)? };
+        if self.has_capability(capability::BUS) {
+            let (call, args) = (HostCallKind::Emit.name().to_owned(), RawJson::from_value(&emit)?);
+            self.outbox().push(HostCall { id: None, call, args, under: None, session: None });
+        }
+        Ok(())
     }
 
     async fn send_call(

@@ -29,8 +29,8 @@ use haft_protocol::content::InputSource;
 use haft_protocol::event::{AgentEvent, NoteLevel};
 use haft_protocol::ext::{
     AskCall, AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision,
-    BeforeProviderRequestDecision, BeforeSettleDecision, CallTool, CancelRequest, CommandAction,
-    ContextDecision, EntriesFrame, EventGap, HelloAck, HostFrame, HostQuery, InputDecision,
+    BeforeProviderRequestDecision, BeforeSettleDecision, BusMessage, CallTool, CancelRequest, CommandAction,
+    ContextDecision, EmitCall, EntriesFrame, EventGap, HelloAck, HostFrame, HostQuery, InputDecision,
     InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact,
     InterceptBeforeProviderRequest, InterceptBeforeSettle, InterceptContext, InterceptHook, InterceptInput,
     InterceptMessageEnd, InterceptToolCall, InterceptToolResult, InterceptTurnStart, InvokeCommand,
@@ -113,6 +113,7 @@ pub fn host_info() -> HelloAck {
             "asks",
             "shows",
             "session",
+            "bus",
             "status",
             "command_completions",
             "tools_2",
@@ -389,6 +390,19 @@ impl Harness {
     pub async fn session_event(&self, event: &AgentEvent) {
         let event = SessionEvent::new(event, "session-1").expect("every event has a JSON form");
         self.send_and_wait(event).await;
+    }
+
+    /// Sends a message of another extension on the bus, and returns when its handler is done.
+    pub async fn bus_message(&self, from: &str, channel: &str, data: Value) {
+        let (channel, data, from) = (channel.to_owned(), RawJson::from(data), ExtensionName::new(from));
+        let message = BusMessage { channel, data, from };
+        let event = SessionEvent::from_message(&message, "session-1");
+        self.send_and_wait(event.expect("every message has a JSON form")).await;
+    }
+
+    /// Returns the messages that the extension has sent on the bus.
+    pub fn emitted_messages(&self) -> Vec<EmitCall> {
+        self.seen.borrow().emitted_messages()
     }
 
     /// Reports a number of lost events and returns when the handler is done.

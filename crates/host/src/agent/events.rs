@@ -5,7 +5,7 @@ use std::sync::Arc;
 use haft_core::hooks::Observer;
 use haft_protocol::codec;
 use haft_protocol::event::{AgentEvent, AgentEventKind};
-use haft_protocol::ext::{HostFrame, InterceptSessionStart, LifecycleEvent, SessionEvent};
+use haft_protocol::ext::{BusMessage, HostFrame, InterceptSessionStart, LifecycleEvent, SessionEvent};
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::message::AssistantBlock;
 
@@ -59,6 +59,14 @@ impl EventBroadcaster {
                 OutgoingEvent { topic: EventTopic::for_session(SESSION_START, None), encode: &encode_new },
             ],
         );
+    }
+
+    /// Sends a message on the bus to the extensions that subscribed, except its sender.
+    pub(crate) fn broadcast_message(&self, message: &BusMessage) {
+        let topic =
+            EventTopic { about: Some(&message.from), ..EventTopic::for_session(BusMessage::EVENT, None) };
+        let encode = || SessionEvent::encode_message(message, &self.pump.session()).ok();
+        self.pump.publish_event(&self.recipients, &[OutgoingEvent { topic, encode: &encode }]);
     }
 
     /// Sends an event that only the lifecycle form has.

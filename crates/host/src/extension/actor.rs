@@ -20,6 +20,7 @@ use super::deadline_timer::DeadlineTimer;
 use super::rare_events::RareEventPoller;
 use super::{ActorCommand, AnswerSender, ExtensionHandle, ExtensionSnapshot, HandleInner};
 use crate::extension::frontend::{FaultReporter, Frontend};
+use crate::extension::message_bus::MessageBus;
 use crate::extension::mirror::SessionMirror;
 use crate::extension::send_queue::event::EventFilter;
 use crate::extension::send_queue::pump::EventPump;
@@ -64,6 +65,7 @@ pub(crate) struct ActorConfig {
     pub(crate) on_demand: bool,
     pub(crate) pump: Arc<EventPump>,
     pub(crate) mirror: Arc<SessionMirror>,
+    pub(crate) bus: Arc<MessageBus>,
     pub(crate) desk: Option<Arc<HostCallServer>>,
 }
 
@@ -82,6 +84,7 @@ pub(crate) fn start(start: ActorConfig, connection: Connection) -> ExtensionHand
         frontend: Arc::clone(&start.frontend),
         log: Arc::clone(&start.log),
         reporter: start.reporter.clone(),
+        bus: start.bus,
     };
     // Boxed: otherwise each async layer would hold a copy of the actor's memory.
     let actor = Box::new(ExtensionActor {

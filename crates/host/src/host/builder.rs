@@ -161,6 +161,12 @@ impl HostBuilder {
         };
         let host = Host { inner: Arc::new(inner) };
         _ = relay.host.set(Arc::downgrade(&host.inner));
+        let state = Arc::downgrade(&host.inner);
+        host.inner.shared.bus.connect(move |message| {
+            if let Some(state) = state.upgrade() {
+                state.broadcast_message(message);
+            }
+        });
         start_first(&host.inner, streams).await;
         host
     }

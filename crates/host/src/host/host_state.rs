@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use haft_protocol::event::AgentEvent;
+use haft_protocol::ext::BusMessage;
 use haft_protocol::ids::ExtensionName;
 
 use super::active_extensions::{ActiveExtensions, CommandInfo};
@@ -63,6 +64,11 @@ impl HostState {
         if is_watched(pump, event) {
             EventBroadcaster::new(self.active_extensions(), &self.shared).broadcast_event(event);
         }
+    }
+
+    /// Sends a message on the bus. Never waits.
+    pub(super) fn broadcast_message(&self, message: &BusMessage) {
+        EventBroadcaster::new(self.active_extensions(), &self.shared).broadcast_message(message);
     }
 
     /// Calls the source, and reports unreadable extensions.

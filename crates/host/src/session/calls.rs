@@ -3,8 +3,8 @@
 use haft_protocol::RawJson;
 use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ext::{
-    AskCall, FileLockCall, HostCall, HostCallError, HostCallKind, HostCallTarget, HostResult, HostService,
-    ResultBlock, ShowCall,
+    AskCall, EmitCall, FileLockCall, HostCall, HostCallError, HostCallKind, HostCallTarget, HostResult,
+    HostService, ResultBlock, ShowCall,
 };
 use haft_protocol::ids::RequestId;
 use haft_protocol::rpc::RpcRequest;
@@ -123,6 +123,8 @@ impl HostCalls {
             HostCallTarget::Screen | HostCallTarget::Session => {
                 (facts.limits.max_host_calls, "commands are already running")
             }
+            // Messages end at once, and have a rate.
+            HostCallTarget::Bus => return Ok(kind),
         };
         if running >= usize::try_from(limit).unwrap_or(usize::MAX) {
             let text = format!("{limit} {what}, which is the limit; wait until one of them ends");
@@ -204,6 +206,9 @@ fn read_task(kind: HostCallKind, args: RawJson, session: Option<String>) -> Resu
         }
         HostCallTarget::Screen => {
             ShowCall::read(kind, &args).ok_or_else(unreadable_call)?.map(HostCallTask::Show)
+        }
+        HostCallTarget::Bus => {
+            EmitCall::read(kind, &args).ok_or_else(unreadable_call)?.map(HostCallTask::Emit)
         }
         HostCallTarget::Session => {
             let request = RpcRequest::from_host_call(kind, &args, session).ok_or_else(unreadable_call)?;

@@ -23,7 +23,7 @@ use super::dialect::{HELLO, QueryAnswer, SessionDialect};
 use super::grants::{reject_mirror, reject_tool, split_granted};
 use super::mirror_parts::MirrorParts;
 use super::offers::ExtensionOffers;
-use super::output::CallId;
+use super::output::{CallId, HostCallTask};
 use super::pending::{OpenQuestion, QuestionFate, QuestionKind};
 use super::unrequested::{RateOverrun, UnrequestedFrames};
 use super::{ConnectionPhase, ExtensionSession, SessionOutput};
@@ -437,6 +437,10 @@ impl<T> ExtensionSession<T> {
         match begun {
             Ok(request) => {
                 self.unasked.count_call(bytes, now, &mut self.out);
+                let is_message = matches!(request.task, HostCallTask::Emit(_));
+                if is_message && !self.unasked.count_message(now, &mut self.out) {
+                    return self.drop_message(&request.id, now);
+                }
                 if let Some(waiting) = self.calls.waiting_request(&request.id) {
                     self.pending.stop_time(waiting, now);
                 }
@@ -452,6 +456,19 @@ impl<T> ExtensionSession<T> {
                     self.report_failed_call(&name, &result);
                 }
             }
+        }
+    }
+
+    /// Ends a call to the bus beyond its rate, which was reported.
+    fn drop_message(&mut self, id: &CallId, now: Instant) {
+        self.calls.end(id);
+        match id {
+            CallId::Named(id) => {
+                let text = "the extension sends too many messages on the bus; the message is dropped";
+                let result = HostResult::from_failure(id.clone(), HostCallError::Busy, text);
+                self.write_result(&result, now);
+            }
+            CallId::Unnamed(_) => self.out.log("dropped a message on the bus".to_owned()),
         }
     }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use haft_packages::{InterceptPermissionRole, Permissions};
 use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ext::{
-    HostService, InterceptKind, InterceptRole, RegisterRejected, Subscribe, Subscription,
+    BusMessage, HostService, InterceptKind, InterceptRole, RegisterRejected, Subscribe, Subscription,
 };
 use haft_protocol::names::selected_tools;
 
@@ -58,6 +58,14 @@ fn reject_event(permissions: &Permissions, entry: &Subscription) -> Option<Regis
         return None;
     }
     let name = excerpt(&entry.event);
+    if entry.event == BusMessage::EVENT {
+        let reason = format!(
+            "event {name:?} is not granted: its permissions have no {:?} in `host`",
+            HostService::Bus.name()
+        );
+        let missing = !permissions.host.contains(&HostService::Bus);
+        return missing.then(|| register_rejection("event", name, "host", reason));
+    }
     let reason = format!("event {name:?} is not granted: its permissions do not name it");
     Some(register_rejection("event", name, "events", reason))
 }

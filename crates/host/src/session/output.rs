@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use haft_protocol::RawJson;
 use haft_protocol::ext::{
-    AskCall, ClearNotes, FileLockCall, HostCallKind, Limits, Notify, PanelClose, PanelRender, SetStatus,
-    ShowCall, ToolCallProgress,
+    AskCall, ClearNotes, EmitCall, FileLockCall, HostCallKind, Limits, Notify, PanelClose, PanelRender,
+    SetStatus, ShowCall, ToolCallProgress,
 };
 use haft_protocol::ids::RequestId;
 use haft_protocol::rpc::RpcRequest;
@@ -85,6 +85,7 @@ pub(crate) enum HostCallTask {
     FileLock(FileLockCall),
     Ask(AskCall),
     Show(ShowCall),
+    Emit(EmitCall),
     Session(Box<RpcRequest>),
 }
 
@@ -96,6 +97,7 @@ impl HostCallTask {
             Self::FileLock(call) => call.kind().name(),
             Self::Ask(ask) => ask.kind().name(),
             Self::Show(show) => show.kind().name(),
+            Self::Emit(_) => HostCallKind::Emit.name(),
             Self::Session(request) => request.command.kind().name(),
         }
     }

@@ -15,6 +15,12 @@ const BLANKS_PER_FRAME: usize = 64;
 /// The tolerated number of lines that are not text.
 const MAX_GARBLED: usize = 4;
 
+/// The rate of messages on the bus.
+pub(super) const MESSAGES_PER_SECOND: u32 = 50;
+
+/// The burst of messages on the bus.
+const MESSAGE_BURST: u32 = 200;
+
 /// A token bucket, stored as the time at which it is full again.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TokenBucket {
@@ -68,12 +74,25 @@ pub(super) enum RateCheck {
     },
 }
 
+/// The treatment of one more message on the bus.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum MessageCheck {
+    Within,
+    /// The rate is exceeded for the first time after a calm period.
+    FirstOver,
+    /// The extension has not been calm since the rate was exceeded.
+    Over,
+}
+
 /// The unrequested lines of one connection.
 #[derive(Debug)]
 pub(super) struct RateLimiter {
     lines: TokenBucket,
     calls: TokenBucket,
     notes: TokenBucket,
+    messages: TokenBucket,
+    /// The time of the last message on the bus since the rate was exceeded.
+    last_dropped: Option<Instant>,
     blank: usize,
     /// The first and the last time at which the rate was exceeded.
     excess_span: Option<(Instant, Instant)>,
@@ -89,6 +108,8 @@ impl RateLimiter {
             lines: TokenBucket::new(limits.frames_per_second, limits.frame_burst),
             calls: TokenBucket::new(limits.frames_per_second, limits.frame_burst),
             notes: TokenBucket::new(limits.notes_per_second, limits.note_burst),
+            messages: TokenBucket::new(MESSAGES_PER_SECOND, MESSAGE_BURST),
+            last_dropped: None,
             blank: 0,
             excess_span: None,
             last_excess: None,
@@ -119,6 +140,18 @@ impl RateLimiter {
         let shown = self.notes.take(now).is_ok();
         self.notes_dropped += u64::from(!shown);
         shown
+    }
+
+    /// Counts a message on the bus. After an excess, messages are over the rate until the extension has sent none for a
+    /// while, so that a loop of several extensions ends.
+    pub(super) fn count_message(&mut self, now: Instant) -> MessageCheck {
+        if self.last_dropped.is_some_and(|last| now <= last + CALM) {
+            self.last_dropped = Some(now);
+            return MessageCheck::Over;
+        }
+        let is_within = self.messages.take(now).is_ok();
+        self.last_dropped = (!is_within).then_some(now);
+        if is_within { MessageCheck::Within } else { MessageCheck::FirstOver }
     }
 
     /// Takes the number of dropped notes since the last call.
@@ -248,6 +281,18 @@ mod tests {
         let mut rates = RateLimiter::new(&Limits::default());
         let mut begins = |ms: u64| rates.is_new_excess(start + Duration::from_millis(ms));
         assert!(begins(0) && !begins(1000) && begins(2001));
+    }
+
+    #[test]
+    fn messages_are_dropped_until_the_sender_is_calm() {
+        let start = Instant::now();
+        let mut rates = RateLimiter::new(&Limits::default());
+        let mut count = |ms: u64| rates.count_message(start + Duration::from_millis(ms));
+        assert!((0..MESSAGE_BURST).all(|_| count(0) == MessageCheck::Within));
+        assert_eq!((count(0), count(0)), (MessageCheck::FirstOver, MessageCheck::Over));
+        // A slow loop goes on being dropped.
+        assert_eq!([count(900), count(1800), count(2800)], [MessageCheck::Over; 3]);
+        assert_eq!(count(3801), MessageCheck::Within);
     }
 
     #[test]

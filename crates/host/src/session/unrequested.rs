@@ -4,11 +4,12 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ext::{ClearNotes, Limits, Notify, PanelClose, PanelRender, SetStatus};
 
 use super::output::OutputQueue;
 use super::panels::PanelQueue;
-use super::rates::{RateCheck, RateLimiter};
+use super::rates::{MESSAGES_PER_SECOND, MessageCheck, RateCheck, RateLimiter};
 use super::status::StatusItemQueue;
 use super::{SessionConfig, UiUpdate};
 use crate::timeouts::Timeouts;
@@ -95,6 +96,22 @@ impl UnrequestedFrames {
                 "makes more than {rate} calls to the host per second; haft reads its output more slowly"
             );
             out.report(FaultCode::RateLimited, text);
+        }
+    }
+
+    /// Counts a message on the bus. Returns false if the message is dropped.
+    pub(super) fn count_message<T>(&mut self, now: Instant, out: &mut OutputQueue<T>) -> bool {
+        match self.rates.count_message(now) {
+            MessageCheck::Within => true,
+            MessageCheck::FirstOver if is_up(Defense::BusRate) => {
+                let text = format!(
+                    "sends more than {MESSAGES_PER_SECOND} messages per second on the bus, as in a loop with another \
+                     extension; haft drops its messages until it has sent none for a second"
+                );
+                out.report(FaultCode::RateLimited, text);
+                false
+            }
+            MessageCheck::FirstOver | MessageCheck::Over => !is_up(Defense::BusRate),
         }
     }
 

@@ -18,6 +18,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::extension::frontend::{EventSink, FaultReporter, Frontend};
+use crate::extension::message_bus::MessageBus;
 use crate::extension::mirror::SessionMirror;
 use crate::extension::send_queue::pump::EventPump;
 use crate::extension::services::{self, HostCallServer, ServiceProvider, ServiceReach};
@@ -66,6 +67,7 @@ pub(crate) struct HostContext {
     common_hello_ack: OnceLock<CommonHelloAck>,
     pub(crate) pump: Arc<EventPump>,
     pub(crate) mirror: Arc<SessionMirror>,
+    pub(crate) bus: Arc<MessageBus>,
     pub(crate) session_start: SessionStartNotice,
     pub(crate) provided: Option<Arc<ServiceProvider>>,
 }
@@ -95,6 +97,7 @@ impl HostContext {
             state,
             mirror: SessionMirror::new(&config.limits, Arc::clone(&pump)),
             pump,
+            bus: Arc::default(),
             session_start: SessionStartNotice::default(),
             timeouts: Arc::new(config.timeouts),
             limits: Arc::new(config.limits),
@@ -280,6 +283,7 @@ impl HostContext {
             capability::ASKS,
             capability::SHOWS,
             capability::SESSION,
+            capability::BUS,
             capability::TOOLS_2,
             capability::CANCEL,
             capability::PROGRESS,

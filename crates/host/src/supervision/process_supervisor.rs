@@ -169,6 +169,7 @@ impl ProcessSupervisor {
             on_demand: self.spec.lifecycle.on_demand,
             pump: Arc::clone(&self.shared.pump),
             mirror: Arc::clone(&self.shared.mirror),
+            bus: Arc::clone(&self.shared.bus),
             desk: self.shared.host_call_server(&self.spec, self.log()),
         };
         Some(extension::start(start, connection))

@@ -17,6 +17,7 @@ mod gates;
 mod hooks;
 mod lifecycle;
 mod long_lines;
+mod messages;
 mod misbehavior;
 mod observers;
 mod permissions;

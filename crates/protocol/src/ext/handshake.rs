@@ -70,6 +70,9 @@ pub mod capability {
     pub const SHOWS: &str = "shows";
     /// The host carries out commands of the RPC protocol for the extension, as calls of `host_call`.
     pub const SESSION: &str = "session";
+    /// The host carries messages between extensions: the call `emit` of `host_call`, and the event
+    /// `bus`, which an extension gets only if it has the capability, too.
+    pub const BUS: &str = "bus";
     /// The host reports rejected registrations to the extension.
     pub const REGISTER_REJECTED: &str = "register_rejected";
     /// The host asks for completions of commands that are registered with `completes`.
@@ -114,6 +117,7 @@ pub mod capability {
         ASKS,
         SHOWS,
         SESSION,
+        BUS,
         REGISTER_REJECTED,
         COMMAND_COMPLETIONS,
         STATUS,

@@ -26,14 +26,14 @@ use crate::read::null_is_default;
 /// `host_result`. A call before `ready` fails with `unavailable`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HostCall {
-    /// The id for the result. It must be unique among the open calls. `unlock_file` and calls that
-    /// change the screen or the session may omit it, since haft; they then have no result.
+    /// The id for the result. It must be unique among the open calls. `unlock_file`, `emit` and
+    /// calls that change the screen or the session may omit it, since haft; they then have no result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<RequestId>,
     /// The operation: `read`, `write`, `edit` or `exec`; since haft, with `files`: `lock_file` or
     /// `unlock_file`; with `asks`: `confirm`,
     /// `select`, `input` or `editor`; with `shows`: `set_title`, `set_working`, `set_editor` or
-    /// `insert`; with `session`: a command of the RPC protocol.
+    /// `insert`; with `bus`: `emit`; with `session`: a command of the RPC protocol.
     #[serde(deserialize_with = "crate::ids::printable")]
     pub call: String,
     /// The arguments: those of the tool `read`, `write`, `edit` or `bash`, those of the question, or
@@ -157,6 +157,8 @@ pub enum HostCallTarget {
     Person,
     /// The screen. The call has no value.
     Screen,
+    /// The other extensions. The call has no value.
+    Bus,
     /// The session, by the command of the RPC protocol with the same name, fields, data and errors.
     Session,
 }
@@ -190,6 +192,8 @@ host_calls! {
     SetEditor = "set_editor", Ui, HostCallTarget::Screen;
     /// Insert text into the input field.
     Insert = "insert", Ui, HostCallTarget::Screen;
+    /// Send a message to other extensions.
+    Emit = "emit", Bus, HostCallTarget::Bus;
     /// Return the state of the session.
     GetState = "get_state", SessionRead, HostCallTarget::Session;
     /// Return the conversation.
@@ -264,7 +268,7 @@ impl HostCallKind {
     /// True if the call may omit its `id`.
     pub const fn may_omit_id(self) -> bool {
         matches!(self, Self::UnlockFile)
-            || matches!(self.target(), HostCallTarget::Screen | HostCallTarget::Session)
+            || matches!(self.target(), HostCallTarget::Screen | HostCallTarget::Bus | HostCallTarget::Session)
     }
 
     /// Returns the built-in tool that runs the call; `None` if no tool does.
@@ -274,6 +278,7 @@ impl HostCallKind {
             HostCallTarget::FileLock
             | HostCallTarget::Person
             | HostCallTarget::Screen
+            | HostCallTarget::Bus
             | HostCallTarget::Session => None,
         }
     }

@@ -13,6 +13,8 @@ named_enum! {
         Exec = "exec",
         /// Locking files.
         FilesLock = "files.lock",
+        /// Sending messages to other extensions, and receiving theirs.
+        Bus = "bus",
         /// Asking the person.
         Ui = "ui",
         /// Reading the session: its state, conversation, tools and models.

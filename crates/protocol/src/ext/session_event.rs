@@ -12,6 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use super::bus::BusMessage;
 use super::event::LifecycleEvent;
 use super::intercept::InterceptSessionStart;
 use crate::compact;
@@ -87,6 +88,26 @@ impl SessionEvent {
         let json = serde_json::to_string(start)?;
         let fields = json.trim_start_matches('{').trim_end_matches('}');
         Self::line(&format!(r#""session_start",{fields}"#), &start.session_id)
+    }
+
+    /// Writes the event `bus` as a line, newline included.
+    ///
+    /// # Errors
+    /// If the event has no JSON form.
+    pub fn encode_message(message: &BusMessage, session: &str) -> Result<String, serde_json::Error> {
+        let json = serde_json::to_string(message)?;
+        let fields = json.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
+        Self::line(&format!(r#""{}",{fields}"#, BusMessage::EVENT), session)
+    }
+
+    /// Creates the event of a message on the bus.
+    ///
+    /// # Errors
+    /// If the event has no JSON form.
+    pub fn from_message(message: &BusMessage, session: &str) -> Result<Self, serde_json::Error> {
+        let line = Self::encode_message(message, session)?;
+        let (event, session) = (BusMessage::EVENT.to_owned(), session.to_owned());
+        Ok(Self { event, session, frame: RawJson::from_checked_text(line.trim_end()) })
     }
 
     /// Writes a line from the name and the fields, without braces.
@@ -377,6 +398,21 @@ mod tests {
             Some(LifecycleEvent::compaction_start(reason)),
         );
         check_conversion(&AgentEvent::ToolUseEnd { id }, None);
+    }
+
+    #[test]
+    fn message_on_the_bus_is_an_event() {
+        let data = RawJson::parse(r#"{"passed":[true]}"#).unwrap();
+        let message =
+            BusMessage { channel: "build".into(), data, from: crate::ids::ExtensionName::new("builder") };
+        let line = SessionEvent::encode_message(&message, "1f").unwrap();
+        assert_eq!(
+            line.trim_end(),
+            r#"{"type":"event","event":"bus","channel":"build","data":{"passed":[true]},"from":"builder","session":"1f"}"#
+        );
+        let HostFrame::Event(EventFrame::Session(read)) = decode(&line) else { panic!("another frame") };
+        assert_eq!(read, SessionEvent::from_message(&message, "1f").unwrap());
+        assert_eq!(read.read::<BusMessage>().unwrap(), message);
     }
 
     #[test]

@@ -251,8 +251,8 @@ fn hello_ack() -> HelloAck {
     }
 }
 
-/// Calls of a tool, of a question, of a command, of the screen and of a lock.
-fn host_calls() -> [HostCall; 6] {
+/// Calls of a tool, of a question, of a command, of the screen, of a lock and of the bus.
+fn host_calls() -> [HostCall; 7] {
     let call = |id: &str, call: &str, args: &str| HostCall {
         id: Some(RequestId::new(id)),
         call: call.into(),
@@ -267,6 +267,7 @@ fn host_calls() -> [HostCall; 6] {
         HostCall { under: Some(id("h41")), ..select },
         HostCall { session: Some("0199".into()), ..set_name },
         HostCall { id: None, ..call("", "set_working", r#"{"text":"Baking"}"#) },
+        HostCall { id: None, ..call("", "emit", r#"{"channel":"build","data":{"passed":true}}"#) },
         call("c5", "lock_file", r#"{"path":"notes.txt"}"#),
         HostCall { id: None, ..call("", "unlock_file", r#"{"lease":"lock-1"}"#) },
     ]

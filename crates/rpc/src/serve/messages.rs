@@ -151,10 +151,7 @@ pub(super) fn messages(session: &OpenedSession) -> ReplyResult {
 
 /// Returns the conversation without the messages of programs that people do not see.
 fn shown_messages(agent: &Agent) -> Arc<Vec<Message>> {
-    let is_hidden = |entry: &Arc<SessionEntry>| match &entry.body {
-        EntryBody::CustomMessage(message) => !message.display,
-        _ => false,
-    };
+    let is_hidden = |entry: &Arc<SessionEntry>| matches!(&entry.body, EntryBody::CustomMessage(message) if !message.display);
     let mut branch = agent.session().branch();
     let entries = branch.len();
     branch.retain(|entry| !is_hidden(entry));

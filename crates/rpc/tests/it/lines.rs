@@ -69,19 +69,17 @@ fn retry() -> AgentEvent {
 }
 
 /// Every kind of event once; the snapshot guards completeness.
+fn custom_message() -> AgentEvent {
+    let (owner, kind) = ("clock".to_owned(), "reminder".to_owned());
+    AgentEvent::CustomMessage { owner, kind, content: content(), display: true, details: None, time: time() }
+}
+
 fn events() -> Vec<AgentEvent> {
     let usage = TokenUsage { input: 1, output: 2, cache_read: 3, cache_write: 4, cost_usd: 0.5 };
     let fault = ExtensionFault { extension: guard(), code: "hello_timeout".into(), message: "silent".into() };
     vec![
         AgentEvent::UserMessage { content: content(), time: time() },
-        AgentEvent::CustomMessage {
-            owner: "clock".into(),
-            kind: "reminder".into(),
-            content: content(),
-            display: true,
-            details: None,
-            time: time(),
-        },
+        custom_message(),
         AgentEvent::Session { id: "1f".into(), path: Some("/s/1f.jsonl".into()) },
         AgentEvent::QueueUpdate {
             steering: vec!["not there".into()],

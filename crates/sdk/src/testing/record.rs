@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use haft_protocol::codec::{self, DecodedFrame};
 use haft_protocol::event::NoteLevel;
 use haft_protocol::ext::{
-    CommandAction, ExtensionFrame, HostCall, HostCallKind, Panel, PanelRender, QueryResponse,
+    CommandAction, EmitCall, ExtensionFrame, HostCall, HostCallKind, Panel, PanelRender, QueryResponse,
     RegisterCommand, RegisterTool, ResultBlock, ShowCall,
 };
 use haft_protocol::ids::RequestId;
@@ -120,6 +120,13 @@ impl ExtensionRecord {
             .host_calls()
             .filter_map(|call| ShowCall::read(HostCallKind::from_name(&call.call)?, &call.args)?.ok());
         shows.collect()
+    }
+
+    pub(super) fn emitted_messages(&self) -> Vec<EmitCall> {
+        let emitted = self
+            .host_calls()
+            .filter_map(|call| EmitCall::read(HostCallKind::from_name(&call.call)?, &call.args)?.ok());
+        emitted.collect()
     }
 
     pub(super) fn transcript(&self) -> String {

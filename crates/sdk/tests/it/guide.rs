@@ -284,6 +284,49 @@ mod file_locks {
     }
 }
 
+/// The messages between extensions of the guide.
+mod messages {
+    use haft_sdk::protocol::ext::EmitCall;
+    use haft_sdk::testing::Harness;
+    use haft_sdk::{BusMessage, Extension, Host, RawJson, Response};
+    use serde_json::json;
+
+    fn extension() -> Extension {
+        Extension::new("builder", "1.0.0").command("build", "Build the project", |_, host| async move {
+            host.emit_message("build", &json!({"passed": true})).map(|()| Response::display("built"))
+        })
+    }
+
+    fn lamp() -> Extension {
+        Extension::new("lamp", "1.0.0").on_bus(|message: BusMessage, host: Host| async move {
+            if message.channel == "build" && message.from.as_str() == "builder" {
+                host.set_status("build", message.data.to_string());
+            }
+        })
+    }
+
+    #[tokio::test]
+    async fn command_sends_a_message() {
+        let harness = Harness::start(extension()).await;
+        assert_eq!(harness.command("build", "").await, Response::display("built"));
+        let data = RawJson::parse(r#"{"passed":true}"#).unwrap();
+        assert_eq!(harness.emitted_messages(), [EmitCall { channel: "build".into(), data }]);
+    }
+
+    #[tokio::test]
+    async fn message_reaches_the_handler() {
+        let harness = Harness::start(lamp()).await;
+        harness.bus_message("stranger", "build", json!("no")).await;
+        harness.bus_message("builder", "build", json!({"passed": false})).await;
+        assert_eq!(harness.status(), [("build".to_owned(), r#"{"passed":false}"#.to_owned())]);
+        let frames = harness.transcript();
+        assert!(
+            frames.contains(r#""capabilities":["events","ping","event_gap","bus","host_services"]"#),
+            "{frames}"
+        );
+    }
+}
+
 /// The session event of the guide.
 mod session_events {
     use haft_sdk::Extension;

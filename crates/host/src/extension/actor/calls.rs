@@ -11,7 +11,7 @@ use futures::channel::mpsc;
 use haft_core::sanitize::strip_hidden_chars;
 use haft_protocol::RawJson;
 use haft_protocol::defense::{Defense, is_up};
-use haft_protocol::ext::{AskCall, AskEnd, HostCallError, HostResult};
+use haft_protocol::ext::{AskCall, AskEnd, BusMessage, EmitCall, HostCallError, HostResult};
 use haft_protocol::ids::{ExtensionName, RequestId};
 use haft_protocol::rpc::{
     AppendEntry, Command, CommandFailure, CompactCommand, ErrorCode, FollowUp, InterruptCommand,
@@ -23,6 +23,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::extension::ActorCommand;
 use crate::extension::frontend::{FaultReporter, Frontend, LabeledText};
+use crate::extension::message_bus::MessageBus;
 use crate::extension::services::HostCallServer;
 use crate::process::log::ExtensionLog;
 use crate::session::{CallId, HostCallRequest, HostCallTask};
@@ -66,6 +67,11 @@ impl HostCallTasks {
             }
             (HostCallTask::Show(show), _) => {
                 self.owner.frontend.show(&self.owner.extension, &show);
+                ready(HostResult::with_content(id.clone(), Vec::new())).boxed()
+            }
+            (HostCallTask::Emit(EmitCall { channel, data }), _) => {
+                let from = self.owner.extension.clone();
+                self.owner.bus.publish_message(&BusMessage { channel, data, from });
                 ready(HostResult::with_content(id.clone(), Vec::new())).boxed()
             }
             (HostCallTask::Session(request), _) => {
@@ -121,6 +127,7 @@ pub(super) struct SessionOwner {
     pub(super) frontend: Arc<dyn Frontend>,
     pub(super) log: Arc<ExtensionLog>,
     pub(super) reporter: FaultReporter,
+    pub(super) bus: Arc<MessageBus>,
 }
 
 impl SessionOwner {

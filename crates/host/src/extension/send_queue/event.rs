@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use bytes::Bytes;
 use haft_protocol::event::AgentEventKind;
-use haft_protocol::ext::{LifecycleEvent, capability};
+use haft_protocol::ext::{BusMessage, LifecycleEvent, capability};
 use haft_protocol::ids::ExtensionName;
 
 use crate::session::filter::ToolFilter;
@@ -16,7 +16,10 @@ pub(super) type EventKinds = u64;
 /// The number of the first bit of the session form. The lifecycle form has the bits before it.
 const SESSION_BITS: usize = LifecycleEvent::NAMES.len();
 
-const _: () = assert!(SESSION_BITS + 1 + AgentEventKind::ALL.len() <= EventKinds::BITS as usize);
+/// The number of the bit of messages on the bus.
+const BUS_BIT: usize = SESSION_BITS + 1 + AgentEventKind::ALL.len();
+
+const _: () = assert!(BUS_BIT < EventKinds::BITS as usize);
 
 /// The event with a session form that `--json` does not have.
 pub(crate) const SESSION_START: &str = "session_start";
@@ -160,7 +163,13 @@ impl EventFilter {
             true => EventFormat::Session,
             false => EventFormat::Lifecycle,
         };
-        Self::new(own, &offers.events, &[form], offers.watched_tools.clone())
+        let mut filter = Self::new(own, &offers.events, &[form], offers.watched_tools.clone());
+        filter.kinds &= !(1 << BUS_BIT);
+        if offers.has_capability(capability::BUS) && offers.events.contains(BusMessage::EVENT) {
+            // The event has the same form for all.
+            filter.kinds |= 1 << BUS_BIT;
+        }
+        filter
     }
 
     /// Returns the filter for declared subscriptions. The form that the extension reads is not known yet.
@@ -187,6 +196,7 @@ pub(super) fn kind(form: EventFormat, name: &str) -> EventKinds {
     let at = match form {
         EventFormat::Lifecycle => LifecycleEvent::NAMES.iter().position(|known| *known == name),
         EventFormat::Session if name == SESSION_START => Some(SESSION_BITS),
+        EventFormat::Session if name == BusMessage::EVENT => Some(BUS_BIT),
         EventFormat::Session => AgentEventKind::from_name(name)
             .filter(|kind| kind.is_for_extensions())
             .map(|kind| SESSION_BITS + 1 + kind as usize),
@@ -219,6 +229,7 @@ mod tests {
         LifecycleEvent::NAMES.iter().for_each(|name| add(EventFormat::Lifecycle, name));
         AgentEventKind::names_for_extensions().for_each(|name| add(EventFormat::Session, name));
         add(EventFormat::Session, SESSION_START);
+        add(EventFormat::Session, BusMessage::EVENT);
         assert_eq!(kind(EventFormat::Session, "later_event"), 0);
         assert_eq!(kind(EventFormat::Lifecycle, "tool_end"), 0);
         assert_eq!(kind(EventFormat::Session, "event_gap"), 0);
@@ -247,6 +258,25 @@ mod tests {
             let topic = EventTopic { about: Some(&about), ..EventTopic::for_session("ext_notify", None) };
             batch.add(topic, Some("note\n".to_owned()), 100);
             assert_eq!(batch.take().runs(&filter).count(), expect, "{about}");
+        }
+    }
+
+    #[test]
+    fn messages_on_the_bus_need_the_capability_in_any_form() {
+        let message = kind(EventFormat::Session, BusMessage::EVENT);
+        for (capabilities, expect) in [
+            (vec![], false),
+            (vec![capability::EVENTS_2], false),
+            (vec![capability::BUS], true),
+            (vec![capability::BUS, capability::EVENTS_2], true),
+        ] {
+            let capabilities = capabilities.into_iter().map(str::to_owned).collect();
+            let offers = ExtensionOffers {
+                events: [BusMessage::EVENT.to_owned()].into(),
+                capabilities,
+                ..ExtensionOffers::default()
+            };
+            assert_eq!(EventFilter::from_offers(&name(), &offers).kinds & message != 0, expect);
         }
     }
 

@@ -154,10 +154,8 @@ impl FileLocks {
 }
 
 fn unreachable_file(path: &str, error: &io::Error) -> LockFailure {
-    let code = match error.kind() {
-        io::ErrorKind::NotFound => HostCallError::NotFound,
-        _ => HostCallError::Failed,
-    };
+    let is_missing = error.kind() == io::ErrorKind::NotFound;
+    let code = if is_missing { HostCallError::NotFound } else { HostCallError::Failed };
     (code, format!("cannot lock {path}: {error}"))
 }
 

@@ -18,8 +18,32 @@ pub(crate) const FAULTS: &[FaultSpec] = &[
     FaultSpec { name: "churn", at: FaultMoment::Acknowledged, act: churn },
     FaultSpec { name: "spam-notes", at: FaultMoment::Acknowledged, act: spam_notes },
     FaultSpec { name: "flood-progress", at: FaultMoment::Tool, act: flood_progress },
+    FaultSpec { name: BUS_LOOP, at: FaultMoment::Event, act: answer_message },
+    FaultSpec { name: "message-loop", at: FaultMoment::Event, act: send_message },
     FaultSpec { name: "spam-panel", at: FaultMoment::Command, act: spam_panel },
 ];
+
+/// The fault of extensions that answer each other on the bus.
+pub(crate) const BUS_LOOP: &str = "bus-loop";
+
+/// Answers each message on the bus with the same one. Only `evil` begins, after each turn.
+fn answer_message(peer: &mut ExtensionPeer, event: &Value) -> AfterFault {
+    if event["event"] == "bus" || peer.name == "evil" {
+        let args = json!({"channel": "echo", "data": event["data"]});
+        peer.send_frame(&json!({"type": "host_call", "call": "emit", "args": args}));
+    }
+    AfterFault::SkipAnswer
+}
+
+/// Sends a message that starts a run, after each turn.
+fn send_message(peer: &mut ExtensionPeer, event: &Value) -> AfterFault {
+    if event["event"] == "turn_end" {
+        let args =
+            json!({"kind": "again", "content": "go on", "display": true, "when": "follow_up", "turn": true});
+        peer.send_frame(&json!({"type": "host_call", "call": "send_message", "args": args}));
+    }
+    AfterFault::SkipAnswer
+}
 
 fn flood(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     loop {

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::content;
 use crate::fault::{AfterFault, FaultMoment, FaultSpec};
+use crate::floods::BUS_LOOP;
 use crate::gates;
 use crate::peer::ExtensionPeer;
 
@@ -22,7 +23,8 @@ const EVENTS: &[&str] = &["session_start", "turn_start", "tool_call", "assistant
 
 pub(crate) fn hello(peer: &mut ExtensionPeer) {
     let name = peer.name.clone();
-    let capabilities = ["ping", "tools_2", "progress"];
+    let bus = (peer.fault == BUS_LOOP).then_some("bus");
+    let capabilities: Vec<_> = ["ping", "tools_2", "progress"].into_iter().chain(bus).collect();
     peer.send_frame(
         &json!({"type": "hello", "name": name, "version": "1.0.0", "capabilities": capabilities}),
     );
@@ -32,6 +34,9 @@ pub(crate) fn send_registrations(peer: &mut ExtensionPeer) {
     if peer.fault == "canary" {
         peer.send_frame(&tool("canary_tool"));
         return peer.send_frame(&json!({"type": "subscribe", "events": EVENTS}));
+    }
+    if peer.fault == BUS_LOOP {
+        return peer.send_frame(&json!({"type": "subscribe", "events": ["bus", "turn_end"]}));
     }
     // For rows with many extensions, whose names would collide.
     if std::env::var_os("HAFT_BARE").is_some() {

@@ -63,6 +63,7 @@ fn success(id: Option<String>, command: &Command) -> RpcResponse {
         Command::SwitchSession(_) => RpcResponse::success::<SwitchSession>(id, &kept()),
         Command::CloseSession(_) => RpcResponse::success::<CloseSession>(id, &no),
         Command::ListSessions(_) => RpcResponse::success::<ListSessions>(id, &sessions()),
+        Command::FindSessions(_) => RpcResponse::success::<FindSessions>(id, &sessions()),
         Command::Fork(_) => RpcResponse::success::<ForkCommand>(id, &kept()),
         Command::Tree(_) => RpcResponse::success::<TreeCommand>(id, &tree()),
         Command::MoveTo(wish) => {
@@ -70,19 +71,10 @@ fn success(id: Option<String>, command: &Command) -> RpcResponse {
             RpcResponse::success::<MoveTo>(id, &MovedData { entry: None, text })
         }
         Command::SetName(_) => RpcResponse::success::<SetName>(id, &no),
-        Command::AppendEntry(AppendEntry { entry, .. }) => {
-            let entry = entry.clone().unwrap_or_else(|| "3f2a".into());
-            RpcResponse::success::<AppendEntry>(id, &AppendedData { entry })
-        }
-        Command::SendMessage(SendMessage { when: DeliveryTime::Now, .. }) => {
-            RpcResponse::success::<SendMessage>(id, &SentData { entry: Some("3f2a".into()), running: false })
-        }
-        Command::SendMessage(_) => {
-            RpcResponse::success::<SendMessage>(id, &SentData { entry: None, running: true })
-        }
+        Command::AppendEntry(AppendEntry { entry, .. }) => appended(id, entry.as_deref()),
+        Command::SendMessage(SendMessage { when, .. }) => sent(id, *when),
         Command::SetLabel(_) => RpcResponse::success::<SetLabel>(id, &no),
         Command::SetTags(_) => RpcResponse::success::<SetTags>(id, &no),
-        Command::FindSessions(_) => RpcResponse::success::<FindSessions>(id, &sessions()),
         Command::ListCommands(_) => RpcResponse::success::<ListCommands>(id, &commands()),
         Command::RunCommand(_) => RpcResponse::success::<RunCommand>(id, &ran()),
         Command::CompleteCommand(_) => RpcResponse::success::<CompleteCommand>(id, &completions()),
@@ -96,6 +88,17 @@ fn success(id: Option<String>, command: &Command) -> RpcResponse {
         Command::Shutdown(_) => RpcResponse::success::<ShutdownCommand>(id, &no),
     };
     reply.unwrap()
+}
+
+fn appended(id: Option<String>, entry: Option<&str>) -> serde_json::Result<RpcResponse> {
+    let entry = entry.unwrap_or("3f2a").to_owned();
+    RpcResponse::success::<AppendEntry>(id, &AppendedData { entry })
+}
+
+fn sent(id: Option<String>, when: DeliveryTime) -> serde_json::Result<RpcResponse> {
+    let entry = (when == DeliveryTime::Now).then(|| "3f2a".to_owned());
+    let running = entry.is_none();
+    RpcResponse::success::<SendMessage>(id, &SentData { entry, running })
 }
 
 fn hello() -> HelloData {
