@@ -131,8 +131,8 @@ async fn serve_screen(
     let (ready, opens) = (Mutex::new(Some(ready)), Arc::clone(&open));
     let program = SessionSource::new(args, is_recorded(&backend.context.args), setup, chosen)
         .with_input_source(InputSource::Interactive)
-        .with_open_listener(move |session| {
-            opens.add(session);
+        .with_open_listener(move |agent| {
+            opens.add_agent(agent);
             drop(take_once(&unopened));
             // Only the first session has a receiver.
             take_once(&ready).map(|ready| ready.send(()));

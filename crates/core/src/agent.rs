@@ -13,7 +13,7 @@ use crate::agent_state::{AgentState, ToolSchemaError};
 use crate::call::ExtensionToolRunner;
 use crate::compact::{CompactError, CompactionOutcome};
 use crate::error::TurnErrorKind;
-use crate::hooks::{UserInput, UserInputDecision};
+use crate::hooks::{ReviewedUserBash, UserBash, UserInput, UserInputDecision, review_command};
 use crate::model::{Model, ModelFacts, ModelInfo, ThinkingLevel};
 use crate::queue::{
     AddMessageError, MessageDelivery, Prompt, QueueDelivery, QueueError, QueueKind, QueuedMessages,
@@ -97,6 +97,13 @@ impl Agent {
     /// True if there are hooks for input, so that [`review_input`](Self::review_input) may take time.
     pub fn reviews_input(&self) -> bool {
         !self.inner.current_hooks().on_input.is_empty()
+    }
+
+    /// Asks the [`OnUserBash`](crate::hooks::OnUserBash) hooks about a shell command of the user, before the program runs
+    /// it.
+    pub async fn review_user_bash(&self, cancel: &CancellationToken, bash: UserBash) -> ReviewedUserBash {
+        let hooks = self.inner.current_hooks().on_user_bash;
+        review_command(&hooks, cancel, bash).await
     }
 
     /// Starts a run without a new prompt. The run works on queued messages, or on a transcript whose last message has

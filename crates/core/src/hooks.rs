@@ -71,6 +71,7 @@ mod input;
 mod model_call;
 mod settle;
 mod tool_call;
+mod user_bash;
 mod wait_point;
 
 use std::sync::Arc;
@@ -96,6 +97,8 @@ pub use tool_call::{
     AfterBlock, AfterToolExecute, ApproveTool, ApproverDecision, BeforeToolExecute, FinishedCall, HookRole,
     PendingCall, ResultDecision, ToolDecision,
 };
+pub(crate) use user_bash::review_command;
+pub use user_bash::{OnUserBash, ReviewedUserBash, UserBash, UserBashDecision};
 pub use wait_point::{OnWaitPoint, WaitPoint};
 
 /// Observes events. Called on the agent's thread, in order. An observer must not block and cannot change anything.
@@ -109,6 +112,8 @@ pub trait Observer: Send + Sync {
 pub struct HookSet {
     /// Asked about each input of the user.
     pub on_input: Vec<Arc<dyn OnInput>>,
+    /// Asked about each shell command of the user.
+    pub on_user_bash: Vec<Arc<dyn OnUserBash>>,
     /// Asked once per prompt.
     pub before_agent_start: Vec<Arc<dyn BeforeAgentStart>>,
     /// Asked once per step.
@@ -141,6 +146,7 @@ impl HookSet {
     /// Appends the hooks of `other`.
     pub fn extend(&mut self, other: Self) {
         self.on_input.extend(other.on_input);
+        self.on_user_bash.extend(other.on_user_bash);
         self.before_agent_start.extend(other.before_agent_start);
         self.before_turn.extend(other.before_turn);
         self.before_model_request.extend(other.before_model_request);
@@ -161,6 +167,7 @@ impl std::fmt::Debug for HookSet {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Hooks")
             .field("on_input", &self.on_input.len())
+            .field("on_user_bash", &self.on_user_bash.len())
             .field("before_agent_start", &self.before_agent_start.len())
             .field("before_turn", &self.before_turn.len())
             .field("before_model_request", &self.before_model_request.len())

@@ -378,6 +378,7 @@ const fn intercept_label(kind: InterceptKind) -> &'static str {
         InterceptKind::Context => "context intercept",
         InterceptKind::MessageEnd => "message_end intercept",
         InterceptKind::BeforeProviderRequest => "before_provider_request intercept",
+        InterceptKind::UserBash => "user_bash intercept",
     }
 }
 

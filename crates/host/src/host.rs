@@ -330,6 +330,9 @@ fn add_hooks_of(
     if now.takes_part(InterceptKind::Input) {
         hooks.on_input.push(Arc::clone(entry) as _);
     }
+    if now.takes_part(InterceptKind::UserBash) {
+        hooks.on_user_bash.push(Arc::clone(entry) as _);
+    }
     if now.takes_part(InterceptKind::BeforeAgentStart) {
         hooks.before_agent_start.push(Arc::clone(entry) as _);
     }

@@ -55,9 +55,9 @@ pub use intercept::{
     InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptBeforeProviderRequest, InterceptBeforeSettle,
     InterceptContext, InterceptHook, InterceptInput, InterceptKind, InterceptMessageEnd,
     InterceptMessageStart, InterceptSessionShutdown, InterceptSessionStart, InterceptToolCall,
-    InterceptToolEnd, InterceptToolResult, InterceptTurnEnd, InterceptTurnStart, MessageEndDecision,
-    MessageRole, SessionShutdownReason, SessionStartReason, ToolCallDecision, ToolResultChange,
-    ToolResultDecision, TurnStartDecision,
+    InterceptToolEnd, InterceptToolResult, InterceptTurnEnd, InterceptTurnStart, InterceptUserBash,
+    MessageEndDecision, MessageRole, SessionShutdownReason, SessionStartReason, ToolCallDecision,
+    ToolResultChange, ToolResultDecision, TurnStartDecision, UserBashDecision, UserBashResult,
 };
 pub use limits::Limits;
 pub use mirror::{EntriesFrame, MirrorPart, StateFrame};

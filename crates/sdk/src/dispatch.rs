@@ -219,6 +219,7 @@ impl FrameDispatcher {
             Intercept::BeforeProviderRequest(input) => {
                 self.answer_hook(extension.before_provider_request.as_ref(), input, id)
             }
+            Intercept::UserBash(input) => self.answer_hook(extension.user_bash.as_ref(), input, id),
             Intercept::SessionStart(input) => self.answer_hook(waits.session_start.as_ref(), input, id),
             Intercept::SessionShutdown(input) => self.answer_hook(waits.session_shutdown.as_ref(), input, id),
             Intercept::AgentStart(input) => self.answer_hook(waits.agent_start.as_ref(), input, id),

@@ -10,9 +10,9 @@ use haft_protocol::ext::{
     InterceptBeforeCompact, InterceptBeforeProviderRequest, InterceptBeforeSettle, InterceptContext,
     InterceptInput, InterceptKind, InterceptMessageEnd, InterceptMessageStart, InterceptSessionShutdown,
     InterceptSessionStart, InterceptToolCall, InterceptToolEnd, InterceptToolResult, InterceptTurnEnd,
-    InterceptTurnStart, LifecycleEvent, MessageEndDecision, MirrorPart, Ready, RegisterCommand,
-    RegisterRejected, RegisterTool, SessionEvent, Subscribe, Subscription, ToolCallDecision,
-    ToolResultDecision, TurnStartDecision, capability,
+    InterceptTurnStart, InterceptUserBash, LifecycleEvent, MessageEndDecision, MirrorPart, Ready,
+    RegisterCommand, RegisterRejected, RegisterTool, SessionEvent, Subscribe, Subscription, ToolCallDecision,
+    ToolResultDecision, TurnStartDecision, UserBashDecision, capability,
 };
 use haft_protocol::ids::PanelId;
 use haft_protocol::limits::MAX_TOOLS;
@@ -67,6 +67,7 @@ pub struct Extension {
     pub(crate) context: Option<BoxedHandler<InterceptContext, ContextDecision>>,
     pub(crate) message_end: Option<BoxedHandler<InterceptMessageEnd, MessageEndDecision>>,
     mirror: BTreeSet<MirrorPart>,
+    pub(crate) user_bash: Option<BoxedHandler<InterceptUserBash, UserBashDecision>>,
     pub(crate) before_provider_request:
         Option<BoxedHandler<InterceptBeforeProviderRequest, BeforeProviderRequestDecision>>,
     /// Duplicate or invalid registrations, reported when the extension starts.
@@ -105,6 +106,7 @@ impl Extension {
             before_settle: None,
             context: None,
             message_end: None,
+            user_bash: None,
             before_provider_request: None,
             faults: Vec::new(),
         }
@@ -515,6 +517,29 @@ impl Extension {
         self.note_duplicate(earlier.is_none(), InterceptKind::BeforeProviderRequest)
     }
 
+    /// Decides about each command that the person runs with `!command` or `!!command`: run, rewrite,
+    /// answer, block. Must answer within 5 s; a late or failed handler blocks the command. Hosts
+    /// without this hook never call it.
+    ///
+    /// ```
+    /// use haft_sdk::{Extension, UserBashDecision};
+    ///
+    /// let extension = Extension::new("remote", "1.0.0").intercept_user_bash(|bash, _host| async move {
+    ///     match bash.command.strip_prefix("deploy ") {
+    ///         Some(target) => UserBashDecision::replace(format!("ssh build ./deploy {target}")),
+    ///         None => UserBashDecision::Run,
+    ///     }
+    /// });
+    /// # drop(extension);
+    /// ```
+    pub fn intercept_user_bash(
+        mut self,
+        handler: impl HandlerFn<InterceptUserBash, UserBashDecision>,
+    ) -> Self {
+        let earlier = self.user_bash.replace(BoxedHandler::new(handler));
+        self.note_duplicate(earlier.is_none(), InterceptKind::UserBash)
+    }
+
     fn note_duplicate(mut self, first: bool, kind: InterceptKind) -> Self {
         if !first {
             self.faults.push(format!("intercept {} has two handlers", kind.name()));
@@ -534,6 +559,7 @@ impl Extension {
             (self.before_settle.is_some(), InterceptKind::BeforeSettle),
             (self.context.is_some(), InterceptKind::Context),
             (self.message_end.is_some(), InterceptKind::MessageEnd),
+            (self.user_bash.is_some(), InterceptKind::UserBash),
             (self.before_provider_request.is_some(), InterceptKind::BeforeProviderRequest),
         ];
         kinds.into_iter().filter_map(|(present, kind)| present.then_some(kind))
@@ -702,6 +728,7 @@ impl Extension {
             (self.before_settle.is_some(), capability::BEFORE_SETTLE),
             (self.context.is_some(), capability::CONTEXT),
             (self.message_end.is_some(), capability::MESSAGE_END),
+            (self.user_bash.is_some(), capability::USER_BASH),
             (self.before_provider_request.is_some(), capability::BEFORE_PROVIDER_REQUEST),
             (true, capability::PING),
             (!self.events.is_empty(), capability::EVENT_GAP),

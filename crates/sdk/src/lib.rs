@@ -79,7 +79,8 @@ pub use haft_protocol::ext::{
     InterceptBeforeProviderRequest, InterceptBeforeSettle, InterceptContext, InterceptInput,
     InterceptMessageEnd, InterceptMessageStart, InterceptSessionShutdown, InterceptSessionStart,
     InterceptToolCall, InterceptToolEnd, InterceptToolResult, InterceptTurnEnd, InterceptTurnStart,
-    LifecycleEvent, MessageEndDecision, MessageRole, MirrorPart, Panel, PanelKey, RegisterRejected,
-    SessionEvent, SessionShutdownReason, SessionStartReason, SetWorkingCall, StateFrame, Subscribe,
-    Subscription, ToolCallDecision, ToolResultChange, ToolResultDecision, TurnStartDecision, UiAnswer,
+    InterceptUserBash, LifecycleEvent, MessageEndDecision, MessageRole, MirrorPart, Panel, PanelKey,
+    RegisterRejected, SessionEvent, SessionShutdownReason, SessionStartReason, SetWorkingCall, StateFrame,
+    Subscribe, Subscription, ToolCallDecision, ToolResultChange, ToolResultDecision, TurnStartDecision,
+    UiAnswer, UserBashDecision, UserBashResult,
 };

@@ -33,10 +33,11 @@ use haft_protocol::ext::{
     ContextDecision, EmitCall, EntriesFrame, EventGap, HelloAck, HostFrame, HostQuery, InputDecision,
     InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact,
     InterceptBeforeProviderRequest, InterceptBeforeSettle, InterceptContext, InterceptHook, InterceptInput,
-    InterceptMessageEnd, InterceptToolCall, InterceptToolResult, InterceptTurnStart, InvokeCommand,
-    LifecycleEvent, MessageEndDecision, PROTOCOL_VERSION, Panel, PanelClose, PanelKey, PanelResize,
-    QueryCompletions, QueryResponse, RegisterCommand, RegisterRejected, RegisterTool, SessionEvent, ShowCall,
-    Shutdown, StateFrame, ToolCallDecision, ToolResultDecision, TurnStartDecision, UiAnswer,
+    InterceptMessageEnd, InterceptToolCall, InterceptToolResult, InterceptTurnStart, InterceptUserBash,
+    InvokeCommand, LifecycleEvent, MessageEndDecision, PROTOCOL_VERSION, Panel, PanelClose, PanelKey,
+    PanelResize, QueryCompletions, QueryResponse, RegisterCommand, RegisterRejected, RegisterTool,
+    SessionEvent, ShowCall, Shutdown, StateFrame, ToolCallDecision, ToolResultDecision, TurnStartDecision,
+    UiAnswer, UserBashDecision,
 };
 use haft_protocol::ids::{ExtensionName, PanelId, RequestId, ToolCallId};
 use haft_protocol::message::{AssistantBlock, Message, StopCause};
@@ -106,6 +107,7 @@ pub fn host_info() -> HelloAck {
             "context",
             "message_end",
             "before_provider_request",
+            "user_bash",
             "panel_resize",
             "intercept_roles",
             "host_services",
@@ -337,6 +339,11 @@ impl Harness {
     ) -> BeforeProviderRequestDecision {
         let (provider, model, payload) = (provider.to_owned(), model.to_owned(), payload.into());
         self.query(InterceptBeforeProviderRequest { provider, model, payload }).await
+    }
+
+    /// Sends a shell command of the person to the handler of `user_bash`.
+    pub async fn user_bash(&self, command: &str, excluded: bool) -> UserBashDecision {
+        self.query(InterceptUserBash { command: command.to_owned(), cwd: "/work".to_owned(), excluded }).await
     }
 
     /// Sends a typed text to the handler of `input`.

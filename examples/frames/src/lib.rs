@@ -53,7 +53,8 @@ pub fn answer(frame: HostFrame) -> Option<ExtensionFrame> {
             | Intercept::BeforeSettle(_)
             | Intercept::Context(_)
             | Intercept::MessageEnd(_)
-            | Intercept::BeforeProviderRequest(_) => None,
+            | Intercept::BeforeProviderRequest(_)
+            | Intercept::UserBash(_) => None,
         },
         HostFrame::Shutdown(_) => Some(ShutdownAck {}.into()),
         // Not announced, so the host does not send it.

@@ -135,7 +135,7 @@ impl UiBackend {
                     move |context: &UiContext| trust::trust_project(&context.home, &context.cwd, &digest);
                 Reply::Grant(self.try_off_thread(trust).await)
             }
-            Request::Shell { number, command } => self.run_shell(number, command, answers).await,
+            Request::Shell { number, shell } => self.run_shell(number, shell, answers).await,
             Request::StopShell { number } => {
                 self.shells.stop(number);
                 return None;

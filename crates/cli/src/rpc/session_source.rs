@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use anyhow::Context as _;
 use async_trait::async_trait;
+use haft_core::Agent;
 use haft_core::model::{Model, ModelInfo};
 use haft_core::session::Session;
 use haft_protocol::content::InputSource;
@@ -29,7 +30,7 @@ pub(crate) struct SessionSource {
     first_model: OnceLock<ModelInfo>,
     /// Templates and skills, as they were when the latest session was opened.
     resources: Mutex<Arc<PromptResources>>,
-    on_open: Box<dyn Fn(&Session) + Send + Sync>,
+    on_open: Box<dyn Fn(&Agent) + Send + Sync>,
     input_source: InputSource,
 }
 
@@ -55,7 +56,7 @@ impl SessionSource {
     }
 
     /// Sets a listener that is called for each opened session, before the client is notified.
-    pub(crate) fn with_open_listener(self, opened: impl Fn(&Session) + Send + Sync + 'static) -> Self {
+    pub(crate) fn with_open_listener(self, opened: impl Fn(&Agent) + Send + Sync + 'static) -> Self {
         Self { on_open: Box::new(opened), ..self }
     }
 
@@ -105,7 +106,7 @@ impl SessionSource {
             joined.host.shutdown().await;
             return Err(error);
         }
-        (self.on_open)(joined.agent.session());
+        (self.on_open)(&joined.agent);
         *lock(&self.resources) = Arc::new(joined.resources);
         let opened = OpenedSession::new(joined.agent, screen).with_input_source(self.input_source);
         Ok(opened.with_extensions(joined.host, joined.builtin))

@@ -12,7 +12,7 @@ use crate::compact::CompactSettings;
 use crate::hooks::{
     AfterModelResponse, AfterToolExecute, ApproveTool, BeforeAgentStart, BeforeAssistantMessage,
     BeforeCompact, BeforeModelRequest, BeforeProviderRequest, BeforeSettle, BeforeToolExecute, BeforeTurn,
-    HookSet, HookSource, Observer, OnInput, OnWaitPoint,
+    HookSet, HookSource, Observer, OnInput, OnUserBash, OnWaitPoint,
 };
 use crate::model::{Model, ModelSource, ThinkingLevel};
 use crate::prompt::SystemPrompt;
@@ -104,6 +104,12 @@ impl AgentBuilder {
     /// Adds a hook that [`Agent::review_input`] asks.
     pub fn on_input(mut self, hook: impl OnInput + 'static) -> Self {
         self.config.hooks.on_input.push(Arc::new(hook));
+        self
+    }
+
+    /// Adds a hook that [`Agent::review_user_bash`] asks.
+    pub fn on_user_bash(mut self, hook: impl OnUserBash + 'static) -> Self {
+        self.config.hooks.on_user_bash.push(Arc::new(hook));
         self
     }
 

@@ -9,6 +9,7 @@ mod input;
 mod message_end;
 mod tool_call;
 mod tool_result;
+mod user_bash;
 
 use std::collections::HashSet;
 

@@ -3,6 +3,7 @@
 //! | hook | role | timeout | timeout, allowed by the user | any other failure |
 //! |---|---|---|---|---|
 //! | `tool_call` | none, `gate`, `rewrite` | blocks | passes | blocks |
+//! | `user_bash` | any | blocks | passes | blocks |
 //! | `turn_start` | `gate` | blocks | blocks | blocks |
 //! | `assistant_message` | `gate`, `redactor` | withheld | withheld | withheld |
 //! | both | none, `rewrite` | passes | passes | passes |
@@ -51,7 +52,7 @@ pub(crate) fn on_failure(
     allow_on_timeout: bool,
     error: &CallError,
 ) -> FailureEffect {
-    failure_effect(fails_closed(hook, role), allow_on_timeout && hook == InterceptKind::ToolCall, error)
+    failure_effect(fails_closed(hook, role), allow_on_timeout && hook.always_blocks(), error)
 }
 
 pub(crate) fn on_hook_failure(
@@ -130,7 +131,7 @@ pub(crate) fn fails_closed(hook: InterceptKind, role: InterceptorRole) -> bool {
             | InterceptKind::BeforeProviderRequest,
             _,
         ) => false,
-        (InterceptKind::ToolCall, _) => is_up(Defense::GateFailures),
+        (InterceptKind::ToolCall | InterceptKind::UserBash, _) => is_up(Defense::GateFailures),
         (
             InterceptKind::TurnStart | InterceptKind::AssistantMessage,
             InterceptorRole::Gate | InterceptorRole::Redactor,
@@ -202,7 +203,7 @@ mod tests {
     ) -> FailureEffect {
         let late = matches!(failure, "timeout" | "missing response");
         let closed = match (hook.name(), role) {
-            ("tool_call", _) => !(late && allow_on_timeout),
+            ("tool_call" | "user_bash", _) => !(late && allow_on_timeout),
             ("turn_start" | "assistant_message", InterceptorRole::Gate | InterceptorRole::Redactor) => true,
             _ => false,
         };
@@ -224,7 +225,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(tried, 18 * 4 * 12 * 2);
+        assert_eq!(tried, 19 * 4 * 12 * 2);
     }
 
     #[test]

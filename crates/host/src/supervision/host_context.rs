@@ -273,6 +273,7 @@ impl HostContext {
             capability::CONTEXT,
             capability::MESSAGE_END,
             capability::BEFORE_PROVIDER_REQUEST,
+            capability::USER_BASH,
             capability::PANEL_RESIZE,
             capability::PING,
             capability::EVENT_GAP,

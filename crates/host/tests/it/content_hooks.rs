@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use haft_core::hooks::{
     FinishedCall, OutgoingRequest, ProviderRequest, ProviderRequestDecision, ReceivedResponse,
-    RequestDecision, ResponseDecision, ResultDecision, SettleDecision, SettlingRun, UserInput,
-    UserInputDecision,
+    RequestDecision, ResponseDecision, ResultDecision, SettleDecision, SettlingRun, UserBash,
+    UserBashDecision, UserInput, UserInputDecision,
 };
 use haft_core::model::{ModelInfo, RequestOptions, ThinkingLevel};
 use haft_core::tool::{ToolFailureKind, ToolOutput};
@@ -32,7 +32,7 @@ import json, sys
 def emit(obj):
     print(json.dumps(obj), flush=True)
 emit({"type":"hello","name":"script","version":"1.0.0"})
-emit({"type":"subscribe","intercept":["tool_result","input","before_settle","context","message_end","before_provider_request"]})
+emit({"type":"subscribe","intercept":["tool_result","input","before_settle","context","message_end","before_provider_request","user_bash"]})
 emit({"type":"ready"})
 for line in sys.stdin:
     msg = json.loads(line)
@@ -50,6 +50,8 @@ for line in sys.stdin:
             answer["messages"] = msg["messages"][-1:]
         elif msg["event"] == "message_end":
             answer["content"] = [{"type":"text","text":"[" + msg["content"][0]["text"] + "]"}]
+        elif msg["event"] == "user_bash":
+            answer["result"] = {"output": msg["command"] + " in " + msg["cwd"], "exit_code": 3}
         elif msg["event"] == "before_provider_request":
             answer["payload"] = dict(msg["payload"], tier=msg["provider"])
             answer["headers"] = {"x-team": "compilers"}
@@ -506,6 +508,77 @@ async fn process_changes_a_request_to_a_provider() {
     let (host, events) = host_with_script(dir.path()).await;
     let changed = review_request(&host, &json!({"input": []})).await;
     assert_eq!(changed, changed_request(Some(json!({"input": [], "tier": "p"})), &[("x-team", "compilers")]));
+    host.shutdown().await;
+    assert_eq!(events.faults(), []);
+}
+
+/// Returns the decision of the first extension about a command of the person.
+async fn review_command(host: &Host, command: &str) -> UserBashDecision {
+    let hook = host.hook_source().hooks().on_user_bash.remove(0);
+    let bash = UserBash { command: command.to_owned(), cwd: "/w".into(), excluded: true };
+    hook.on_user_bash(&CancellationToken::new(), &bash).await
+}
+
+fn blocked_command(reason: &str) -> UserBashDecision {
+    UserBashDecision::Block { reason: reason.to_owned() }
+}
+
+#[tokio::test(start_paused = true)]
+async fn interceptor_decides_about_a_command_and_its_failure_blocks() {
+    let (host, mut peer, events) = host_with("desk", [subscribe_to(&["user_bash"])]).await;
+    let answers = vec![
+        json!({}),
+        json!({"command": "ls -1"}),
+        json!({"result": {"output": "a\u{1b}[31m\u{e0041}b\n"}}),
+        json!({"block": true, "reason": "frozen"}),
+        json!({"block": true}),
+        json!({"command": "ls\u{e0041}"}),
+        json!({"command": ""}),
+        json!({"result": "ok"}),
+        json!({"error": "no disk"}),
+    ];
+    let count = answers.len();
+    let asked = async {
+        let mut decisions = Vec::new();
+        for _ in 0..count {
+            decisions.push(review_command(&host, "ls").await);
+        }
+        decisions
+    };
+    let (decisions, questions) = tokio::join!(asked, answer_each(&mut peer, answers));
+    let mut question = questions[0].clone();
+    question.as_object_mut().unwrap().remove("id");
+    let expect = json!({
+        "type": "event_intercept", "event": "user_bash", "command": "ls", "cwd": "/w", "excluded": true,
+    });
+    assert_eq!(question, expect);
+    let expect = [
+        UserBashDecision::Run,
+        UserBashDecision::Rewrite { command: "ls -1".into() },
+        UserBashDecision::Answer { output: "ab\n".into(), exit_code: None },
+        blocked_command("frozen"),
+        blocked_command("no reason given"),
+        blocked_command("the new command has invisible characters"),
+    ];
+    assert_eq!(decisions[..6], expect);
+    for decision in &decisions[6..] {
+        let UserBashDecision::Block { reason } = decision else { panic!("{decision:?}") };
+        assert!(reason.starts_with("blocked: extension desk, which must approve this, "), "{reason}");
+    }
+    let codes: Vec<_> = events.faults().into_iter().map(|(_, code)| code).collect();
+    assert_eq!(codes, ["hidden_text", "hook_error", "hook_error", "hook_error", "hook_error"]);
+    assert!(matches!(review_command(&host, "ls").await, UserBashDecision::Block { .. }));
+    assert_eq!(events.faults().last(), Some(&fault("desk", "hook_timeout")));
+    drop(peer);
+    assert!(matches!(review_command(&host, "ls").await, UserBashDecision::Block { .. }));
+}
+
+#[tokio::test]
+async fn process_answers_a_command() {
+    let dir = tempfile::tempdir().unwrap();
+    let (host, events) = host_with_script(dir.path()).await;
+    let answer = UserBashDecision::Answer { output: "ls in /w".into(), exit_code: Some(3) };
+    assert_eq!(review_command(&host, "ls").await, answer);
     host.shutdown().await;
     assert_eq!(events.faults(), []);
 }

@@ -271,7 +271,8 @@ impl InterceptPermissionRole {
                 | InterceptKind::BeforeSettle
                 | InterceptKind::Context
                 | InterceptKind::MessageEnd
-                | InterceptKind::BeforeProviderRequest,
+                | InterceptKind::BeforeProviderRequest
+                | InterceptKind::UserBash,
             ) => false,
             (Self::Redactor, event) => event == InterceptKind::AssistantMessage,
             (Self::Gate | Self::Rewrite, _) => true,

@@ -8,6 +8,7 @@ use super::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeProviderRequestDecision,
     BeforeSettleDecision, CommandAction, ContextDecision, InputDecision, MessageEndDecision, Panel,
     PanelRender, ResultBlock, ToolCallDecision, ToolResultChange, ToolResultDecision, TurnStartDecision,
+    UserBashDecision, UserBashResult,
 };
 use crate::ids::PanelId;
 use crate::json::RawJson;
@@ -160,6 +161,23 @@ impl BeforeProviderRequestDecision {
         };
         headers.insert(name.into(), value.into());
         Self::Change { payload, headers }
+    }
+}
+
+impl UserBashDecision {
+    /// Runs this command instead.
+    pub fn replace(command: impl Into<String>) -> Self {
+        Self::Rewrite { command: command.into() }
+    }
+
+    /// Blocks the command; the person reads the reason.
+    pub fn block(reason: impl Into<String>) -> Self {
+        Self::Block { reason: reason.into() }
+    }
+
+    /// Gives the output and the exit status, so that the command does not run.
+    pub fn answer(output: impl Into<String>, exit_code: i32) -> Self {
+        Self::Answer(UserBashResult { output: output.into(), exit_code: Some(exit_code) })
     }
 }
 

@@ -51,6 +51,9 @@ pub mod capability {
     /// The host has the `before_provider_request` hook. In `hello` the name is informational: a
     /// subscription is enough.
     pub const BEFORE_PROVIDER_REQUEST: &str = "before_provider_request";
+    /// The host has the `user_bash` hook. In `hello` the name is informational: a
+    /// subscription is enough.
+    pub const USER_BASH: &str = "user_bash";
     /// The extension answers `ping`, even while its handlers run.
     pub const PING: &str = "ping";
     /// The host reports dropped events to the extension.
@@ -109,6 +112,7 @@ pub mod capability {
         CONTEXT,
         MESSAGE_END,
         BEFORE_PROVIDER_REQUEST,
+        USER_BASH,
         PING,
         EVENT_GAP,
         INTERCEPT_ROLES,

@@ -25,6 +25,7 @@ mod message_end;
 mod tool_call;
 mod tool_result;
 mod turn_start;
+mod user_bash;
 mod wait;
 
 use std::collections::BTreeMap;
@@ -53,6 +54,7 @@ pub use message_end::{InterceptMessageEnd, MessageEndDecision};
 pub use tool_call::{InterceptToolCall, ToolCallDecision};
 pub use tool_result::{InterceptToolResult, ToolResultChange, ToolResultDecision};
 pub use turn_start::{InterceptTurnStart, TurnStartDecision};
+pub use user_bash::{InterceptUserBash, UserBashDecision, UserBashResult};
 pub use wait::{
     InterceptAgentEnd, InterceptAgentStart, InterceptMessageStart, InterceptSessionShutdown,
     InterceptSessionStart, InterceptToolEnd, InterceptTurnEnd, MessageRole, SessionShutdownReason,
@@ -141,6 +143,11 @@ impl InterceptKind {
     pub const fn may_call_model(self) -> bool {
         matches!(self, Self::BeforeCompact)
     }
+
+    /// True if the action is blocked when the extension fails to decide, whatever its role is.
+    pub const fn always_blocks(self) -> bool {
+        matches!(self, Self::ToolCall | Self::UserBash)
+    }
 }
 
 hooks! {
@@ -188,6 +195,9 @@ hooks! {
     /// Before an encoded request is sent to a provider. Needs the capability
     /// `before_provider_request`; zot does not have it.
     BeforeProviderRequest(InterceptBeforeProviderRequest) = "before_provider_request",
+    /// Before a shell command of the person runs. Needs the capability `user_bash`; zot does not
+    /// have it.
+    UserBash(InterceptUserBash) = "user_bash",
 }
 
 /// A hook: the extension can stop or change the next action. The extension answers with
@@ -320,6 +330,12 @@ pub struct EventInterceptResponse {
     /// `before_provider_request`: headers to add to the request, by name. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headers: Option<BTreeMap<String, String>>,
+    /// `user_bash`: the command that runs instead. Since haft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// `user_bash`: the result, so that the command does not run. Since haft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<Box<UserBashResult>>,
     /// Not empty if the extension failed to decide. The host reports the error and treats it like a
     /// missing response, whatever the other fields contain. Since haft.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
@@ -367,6 +383,8 @@ impl EventInterceptResponse {
             messages: None,
             payload: None,
             headers: None,
+            command: None,
+            result: None,
             error: String::new(),
         }
     }
@@ -391,7 +409,7 @@ impl EventInterceptResponse {
             // An empty error would mean success.
             "no reason given".clone_into(&mut error);
         }
-        let block = (kind == InterceptKind::ToolCall).then_some(true);
+        let block = kind.always_blocks().then_some(true);
         let reason = if block.is_some() { error.clone() } else { String::new() };
         Self { block, reason, error, ..Self::pass_through(id) }
     }

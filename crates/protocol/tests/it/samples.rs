@@ -115,6 +115,7 @@ fn changes() -> Vec<HostFrame> {
         intercepted_result().into_frame(id("11")),
         InterceptMessageEnd { content: answer_blocks(), stop: StopCause::ToolUse }.into_frame(id("15")),
         provider_request().into_frame(id("18")),
+        InterceptUserBash { command: "ls".into(), cwd: "/w".into(), excluded: true }.into_frame(id("19")),
         InterceptContext { messages: short_conversation() }.into_frame(id("14")),
         InterceptBeforeSettle { text: "Done.".into(), continued: 2 }.into_frame(id("13")),
         InterceptInput { text: "hi".into(), images: Vec::new(), source: InputSource::Rpc }
@@ -482,6 +483,8 @@ fn decisions() -> impl Iterator<Item = EventInterceptResponse> {
                 .with_header("x-team", "compilers"),
             id("18"),
         ),
+        InterceptUserBash::respond(UserBashDecision::replace("ls -1"), id("19")),
+        InterceptUserBash::respond(UserBashDecision::answer("a.txt\n", 0), id("19")),
         InterceptContext::respond(ContextDecision::Unchanged, id("14")),
         InterceptContext::respond(ContextDecision::replace(short_conversation()), id("14")),
         InterceptBeforeSettle::respond(BeforeSettleDecision::Settle, id("13")),

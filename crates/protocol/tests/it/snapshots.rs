@@ -56,6 +56,7 @@ fn host_frames_serialize_as_documented_lines() {
     {"type":"event_intercept","id":"11","event":"tool_result","tool_id":"t","tool_name":"bash","tool_args":{"command":"env"},"content":[{"type":"text","text":"KEY=abc"}],"details":{"exit_code":1},"is_error":true}
     {"type":"event_intercept","id":"15","event":"message_end","content":[{"type":"thinking","text":"hm"},{"type":"tool_call","id":"t","name":"bash","args":{"command":"ls"}}],"stop":"tool_use"}
     {"type":"event_intercept","id":"18","event":"before_provider_request","provider":"openai","model":"gpt","payload":{"model":"gpt","input":[],"temperature":1.0}}
+    {"type":"event_intercept","id":"19","event":"user_bash","command":"ls","cwd":"/w","excluded":true}
     {"type":"event_intercept","id":"14","event":"context","messages":[{"role":"user","content":[{"type":"text","text":"list"}],"time":"2026-01-01T00:00:00Z"},{"role":"assistant","content":[{"type":"thinking","text":"hm"},{"type":"tool_call","id":"t","name":"bash","args":{"command":"ls"}}],"time":"2026-01-01T00:00:00Z"},{"role":"tool","call_id":"t","name":"bash","content":[{"type":"text","text":"a.txt"}],"is_error":false,"extension":"notes","details":{"exit_code":0},"time":"2026-01-01T00:00:00Z"}]}
     {"type":"event_intercept","id":"13","event":"before_settle","text":"Done.","continued":2}
     {"type":"event_intercept","id":"12","event":"input","text":"hi","source":"rpc"}

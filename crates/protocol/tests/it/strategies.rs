@@ -219,6 +219,8 @@ fn intercept() -> impl Strategy<Value = Intercept> {
         (name(), name(), object()).prop_map(|(provider, model, payload)| {
             InterceptBeforeProviderRequest { provider, model, payload }.into()
         }),
+        (text(), text(), any::<bool>())
+            .prop_map(|(command, cwd, excluded)| { InterceptUserBash { command, cwd, excluded }.into() }),
         vec(any_message(), 0..3).prop_map(|messages| InterceptContext { messages }.into()),
         (text(), any::<u32>()).prop_map(|(text, continued)| InterceptBeforeSettle { text, continued }.into()),
         (text(), vec(png_image(), 0..3)).prop_map(|(text, images)| {
@@ -391,9 +393,11 @@ fn intercept_response() -> impl Strategy<Value = ExtensionFrame> {
         option::of(json_array()),
     );
     let request = (option::of(object()), option::of(proptest::collection::btree_map(name(), text(), 0..3)));
-    let changes = (result, input, request);
+    let ran = (text(), option::of(any::<i32>()));
+    let ran = ran.prop_map(|(output, exit_code)| UserBashResult { output, exit_code });
+    let changes = (result, input, request, (option::of(text()), option::of(ran)));
     (id(), decided, texts, summed_up, changes).prop_map(|(id, decided, texts, summed_up, changes)| {
-        let (result, (text, images, handled, go_on, messages), (payload, headers)) = changes;
+        let (result, (text, images, handled, go_on, messages), (payload, headers), (command, result_of_bash)) = changes;
         let (block, modified_args, tool_name) = decided;
         let (summary, first_kept) = summed_up;
         let (content, details, is_error) = result;
@@ -419,6 +423,8 @@ fn intercept_response() -> impl Strategy<Value = ExtensionFrame> {
             messages,
             payload,
             headers,
+            command,
+            result: result_of_bash.map(Box::new),
             error,
         };
         response.into()

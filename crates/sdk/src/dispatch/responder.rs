@@ -10,8 +10,8 @@ use haft_protocol::ext::{
     InterceptBeforeProviderRequest, InterceptBeforeSettle, InterceptContext, InterceptHook, InterceptInput,
     InterceptMessageEnd, InterceptMessageStart, InterceptSessionShutdown, InterceptSessionStart,
     InterceptToolCall, InterceptToolEnd, InterceptToolResult, InterceptTurnEnd, InterceptTurnStart,
-    InvokeCommand, MessageEndDecision, QueryCompletions, ToolCallDecision, ToolResultDecision,
-    TurnStartDecision,
+    InterceptUserBash, InvokeCommand, MessageEndDecision, QueryCompletions, ToolCallDecision,
+    ToolResultDecision, TurnStartDecision, UserBashDecision,
 };
 use haft_protocol::ids::RequestId;
 
@@ -104,6 +104,7 @@ hook_questions! {
     InterceptToolResult -> ToolResultDecision;
     InterceptInput -> InputDecision;
     InterceptMessageEnd -> MessageEndDecision;
+    InterceptUserBash -> UserBashDecision;
     InterceptBeforeProviderRequest -> BeforeProviderRequestDecision;
     InterceptContext -> ContextDecision;
     InterceptBeforeSettle -> BeforeSettleDecision;

@@ -7,7 +7,7 @@ use haft_sdk::protocol::message::{AssistantBlock, Message, Rfc3339Time, StopCaus
 use haft_sdk::testing::Harness;
 use haft_sdk::{
     BeforeProviderRequestDecision, BeforeSettleDecision, ContextDecision, Extension, InputDecision,
-    MessageEndDecision, RawJson, ToolResultChange, ToolResultDecision,
+    MessageEndDecision, RawJson, ToolResultChange, ToolResultDecision, UserBashDecision,
 };
 use serde_json::json;
 
@@ -132,6 +132,23 @@ async fn requests_are_kept_or_changed() {
     let changed = harness.before_provider_request("openai", "gpt", json!({"a": 1})).await;
     let expect = BeforeProviderRequestDecision::replace(json!({"a": 1, "service_tier": "flex"}));
     assert_eq!(changed, expect.with_header("x-team", "compilers"));
+}
+
+#[tokio::test]
+async fn commands_run_change_are_answered_or_blocked() {
+    let remote = Extension::new("remote", "1").intercept_user_bash(|bash, _host| async move {
+        match bash.command.as_str() {
+            "ls" if bash.excluded => UserBashDecision::replace("ls -1"),
+            "ping" => UserBashDecision::answer("pong\n", 0),
+            "git push" => UserBashDecision::block("frozen"),
+            _ => UserBashDecision::Run,
+        }
+    });
+    let harness = Harness::start(remote).await;
+    assert_eq!(harness.user_bash("ls", false).await, UserBashDecision::Run);
+    assert_eq!(harness.user_bash("ls", true).await, UserBashDecision::replace("ls -1"));
+    assert_eq!(harness.user_bash("ping", true).await, UserBashDecision::answer("pong\n", 0));
+    assert_eq!(harness.user_bash("git push", true).await, UserBashDecision::block("frozen"));
 }
 
 /// A result may have 8 MiB, although other lines of an extension may have 1 MiB only.

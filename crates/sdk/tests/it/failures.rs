@@ -6,7 +6,7 @@ use haft_sdk::testing::Harness;
 use haft_sdk::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeProviderRequestDecision, BeforeSettleDecision,
     ContextDecision, Extension, InputDecision, LifecycleEvent, MessageEndDecision, NoArgs, NoteLevel,
-    Response, ToolCallDecision, ToolResult, ToolResultDecision, TurnStartDecision,
+    Response, ToolCallDecision, ToolResult, ToolResultDecision, TurnStartDecision, UserBashDecision,
 };
 use serde_json::json;
 
@@ -31,6 +31,7 @@ fn panicking() -> Extension {
         .intercept_input(|_, _| async { boom::<InputDecision>() })
         .intercept_message_end(|_, _| async { boom::<MessageEndDecision>() })
         .before_provider_request(|_, _| async { boom::<BeforeProviderRequestDecision>() })
+        .intercept_user_bash(|_, _| async { boom::<UserBashDecision>() })
         .intercept_context(|_, _| async { boom::<ContextDecision>() })
         .before_settle(|_, _| async { boom::<BeforeSettleDecision>() })
 }
@@ -50,12 +51,13 @@ fn failing() -> Extension {
         .intercept_input(|_, _| async { Err::<InputDecision, _>("boom") })
         .intercept_message_end(|_, _| async { Err::<MessageEndDecision, _>("boom") })
         .before_provider_request(|_, _| async { Err::<BeforeProviderRequestDecision, _>("boom") })
+        .intercept_user_bash(|_, _| async { Err::<UserBashDecision, _>("boom") })
         .intercept_context(|_, _| async { Err::<ContextDecision, _>("boom") })
         .before_settle(|_, _| async { Err::<BeforeSettleDecision, _>("boom") })
 }
 
 /// The number of hooks that each extension here has.
-const HOOKS: usize = 10;
+const HOOKS: usize = 11;
 
 /// Twice, because a handler must survive its own failure.
 async fn check(extension: Extension, reason: &str) {
@@ -83,6 +85,7 @@ async fn ask_everything(harness: &Harness, reason: &str) {
     assert_eq!(harness.message_end(Vec::new(), StopCause::End).await, MessageEndDecision::Unchanged);
     let request = harness.before_provider_request("p", "m", json!({})).await;
     assert_eq!(request, BeforeProviderRequestDecision::Unchanged);
+    assert_eq!(harness.user_bash("ls", false).await, UserBashDecision::block(reason));
     assert_eq!(harness.review_input("hi").await, InputDecision::Unchanged);
     harness.event(LifecycleEvent::turn_start(1)).await;
     harness.panel_key("p", "up").await;

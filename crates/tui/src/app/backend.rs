@@ -78,7 +78,7 @@ pub enum BackendRequest {
         /// The number that identifies the reply.
         number: u64,
         /// The command.
-        command: String,
+        shell: ShellRequest,
     },
     /// Stops a shell command.
     StopShell {
@@ -96,6 +96,15 @@ pub enum BackendRequest {
     },
     /// Loads the `theme.json` files of the user and of theme-only extensions.
     Themes,
+}
+
+/// A shell command that the user wrote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShellRequest {
+    /// The command.
+    pub command: String,
+    /// True if the model does not get the output.
+    pub excluded: bool,
 }
 
 /// A reply of the backend. Errors are messages for the user: what failed, why, and what to do.

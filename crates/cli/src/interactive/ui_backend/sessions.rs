@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context as _;
+use haft_core::Agent;
 use haft_core::session::Session;
 use haft_core::session::entry::Name;
 use haft_protocol::message::Message;
@@ -20,6 +21,8 @@ pub(in crate::interactive) struct OpenSessions(Mutex<OpenSessionsState>);
 #[derive(Default)]
 struct OpenSessionsState {
     sessions: BTreeMap<String, Session>,
+    /// The agents of the sessions.
+    agents: BTreeMap<String, Agent>,
     current: Option<String>,
 }
 
@@ -33,6 +36,17 @@ impl OpenSessions {
         });
     }
 
+    /// Adds an opened session with its agent.
+    pub(in crate::interactive) fn add_agent(&self, agent: &Agent) {
+        self.with_state(|known| known.agents.insert(agent.session().id().to_string(), agent.clone()));
+        self.add(agent.session());
+    }
+
+    /// Returns the agent of the visible session.
+    pub(super) fn current_agent(&self) -> Option<Agent> {
+        self.with_state(|known| known.agents.get(known.current.as_ref()?).cloned())
+    }
+
     pub(in crate::interactive) fn current(&self) -> Option<Session> {
         self.with_state(|known| known.sessions.get(known.current.as_ref()?).cloned())
     }
@@ -43,6 +57,7 @@ impl OpenSessions {
         let session = self.with_state(|known| {
             let session = known.sessions.get(id).cloned()?;
             known.sessions.retain(|other, _| other == id);
+            known.agents.retain(|other, _| other == id);
             known.current = Some(id.to_owned());
             Some(session)
         });

@@ -5,9 +5,11 @@ use std::io;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
+use haft_core::hooks::{ReviewedUserBash, UserBash};
+use haft_core::sanitize::{sanitize, sanitize_line};
 use haft_protocol::rpc::{CommandFailure, ErrorCode};
 use haft_tools::{Environment as _, EnvironmentError, RunEnd, RunReport, ShellCommand};
-use haft_tui::app::BackendReply;
+use haft_tui::app::{BackendReply, ShellRequest};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -50,22 +52,66 @@ impl RunningShells {
 const PIECES: usize = 64;
 
 impl UiBackend {
-    /// Runs a command like the tool `bash`.
+    /// Runs a command like the tool `bash`, after the hooks of the visible session have reviewed it.
     pub(super) async fn run_shell(
         &self,
         number: u64,
-        command: String,
+        shell: ShellRequest,
         answers: &mpsc::Sender<BackendReply>,
     ) -> BackendReply {
-        let environment = match self.context.tool_environment() {
-            Ok(environment) => environment,
-            Err(error) => {
-                let failure = CommandFailure::new(ErrorCode::Failed, format!("{error:#}"));
-                return BackendReply::ShellEnd(number, Err(failure));
-            }
-        };
         let cancel = self.shells.begin(number);
-        let (told, mut pieces) = mpsc::channel(PIECES);
+        let ended = match self.review_command(&cancel, shell).await {
+            Ok(ReviewedUserBash::Run { command, changed_by }) => {
+                let note =
+                    changed_by.map(|by| sanitize(&format!("[{by} changed the command to: {command}]\n")));
+                if let Some(note) = note.clone() {
+                    let _ = answers.send(BackendReply::ShellOutput(number, note)).await;
+                }
+                let ran = self.run_command(number, &cancel, command, answers).await;
+                ran.map(|(output, status)| (note.unwrap_or_default() + &output, status))
+            }
+            Ok(ReviewedUserBash::Answered { by, output, exit_code }) => {
+                let text = format!("[answered by {by}]\n{output}");
+                let _ = answers.send(BackendReply::ShellOutput(number, text.clone())).await;
+                Ok((text, exit_code))
+            }
+            Ok(ReviewedUserBash::Blocked { by, reason }) => Err(CommandFailure::new(
+                ErrorCode::Failed,
+                sanitize_line(&format!("refused by {by}: {reason}")),
+            )),
+            Ok(ReviewedUserBash::Cancelled) => Err(CommandFailure::new(ErrorCode::Aborted, "stopped")),
+            Err(failure) => Err(failure),
+        };
+        self.shells.end(number);
+        BackendReply::ShellEnd(number, ended)
+    }
+
+    /// Has the hooks review a command. They belong to the agent, so they run on its threads.
+    async fn review_command(
+        &self,
+        cancel: &CancellationToken,
+        ShellRequest { command, excluded }: ShellRequest,
+    ) -> Result<ReviewedUserBash, CommandFailure> {
+        let Some(agent) = self.context.open.current_agent() else {
+            return Ok(ReviewedUserBash::Run { command, changed_by: None });
+        };
+        let cwd = self.context.cwd.to_string_lossy().into_owned();
+        let (cancel, bash) = (cancel.clone(), UserBash { command, cwd, excluded });
+        self.spawn_task(async move { Ok(agent.review_user_bash(&cancel, bash).await) }).await
+    }
+
+    async fn run_command(
+        &self,
+        number: u64,
+        cancel: &CancellationToken,
+        command: String,
+        answers: &mpsc::Sender<BackendReply>,
+    ) -> Result<(String, Option<i32>), CommandFailure> {
+        let environment = self
+            .context
+            .tool_environment()
+            .map_err(|error| CommandFailure::new(ErrorCode::Failed, format!("{error:#}")))?;
+        let (cancel, (told, mut pieces)) = (cancel.clone(), mpsc::channel(PIECES));
         let running = self.runtime.spawn(async move {
             let told = move |piece: String| _ = told.try_send(piece);
             environment.run(&cancel, ShellCommand { command, timeout: SHELL }, &told).await
@@ -74,9 +120,7 @@ impl UiBackend {
         while let Some(piece) = pieces.recv().await {
             let _ = answers.send(BackendReply::ShellOutput(number, piece)).await;
         }
-        let outcome = running.await.unwrap_or(Err(EnvironmentError::Cancelled));
-        self.shells.end(number);
-        BackendReply::ShellEnd(number, shell_result(outcome))
+        shell_result(running.await.unwrap_or(Err(EnvironmentError::Cancelled)))
     }
 }
 

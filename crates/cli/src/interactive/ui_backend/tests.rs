@@ -5,6 +5,7 @@ use std::fs;
 use haft_core::session::Durability;
 use haft_core::session::entry::Name;
 use haft_protocol::rpc::ErrorCode;
+use haft_tui::app::ShellRequest;
 use tempfile::TempDir;
 
 use super::*;
@@ -59,11 +60,14 @@ impl World {
     }
 }
 
+fn shell_request(number: u64, command: &str) -> Request {
+    Request::Shell { number, shell: ShellRequest { command: command.to_owned(), excluded: false } }
+}
+
 #[tokio::test]
 async fn streams_shell_output_and_returns_all_at_end() {
     let world = World::new();
-    let answers =
-        world.ask(Request::Shell { number: 7, command: "echo out; echo err >&2; exit 3".into() }).await;
+    let answers = world.ask(shell_request(7, "echo out; echo err >&2; exit 3")).await;
     let (end, pieces) = answers.split_last().unwrap();
     assert!(matches!(end, Reply::ShellEnd(7, Ok((text, Some(3)))) if text == "out\nerr\n"), "{end:?}");
     assert!(pieces.iter().all(|piece| matches!(piece, Reply::ShellOutput(7, _))), "{pieces:?}");
@@ -73,8 +77,7 @@ async fn streams_shell_output_and_returns_all_at_end() {
 async fn stops_shell_command() {
     let world = World::new();
     let (answers, mut replies) = mpsc::channel(64);
-    let asked =
-        world.desk.answer(Request::Shell { number: 1, command: "echo begun; sleep 600".into() }, answers);
+    let asked = world.desk.answer(shell_request(1, "echo begun; sleep 600"), answers);
     let stopping = async {
         let begun = replies.recv().await;
         assert!(matches!(&begun, Some(Reply::ShellOutput(1, text)) if text == "begun\n"), "{begun:?}");

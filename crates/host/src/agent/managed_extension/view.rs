@@ -49,12 +49,12 @@ impl ExtensionView<'_> {
     }
 
     /// True if the extension takes part in a hook now: it runs and subscribed, or it is required and its
-    /// absence blocks. An extension that has never been ready may still turn out to be a gate for tool calls.
+    /// absence blocks. An extension that has never been ready may still turn out to be a gate for tool calls and
+    /// commands.
     pub(crate) fn takes_part(&self, hook: InterceptKind) -> bool {
         let is_granted = self.spec.permissions.as_ref().is_none_or(|granted| granted.may_intercept(hook));
-        let may_yet = self.is_new()
-            && is_granted
-            && (hook == InterceptKind::ToolCall || self.spec.roles.blocks_on_failure(hook));
+        let may_yet =
+            self.is_new() && is_granted && (hook.always_blocks() || self.spec.roles.blocks_on_failure(hook));
         // A gate of the manifest counts as a gate even if it never started.
         let due = self.is_subscribed_to(hook) || self.spec.roles.blocks_on_failure(hook) && !self.is_alive();
         let counts = || self.is_alive() || policy::fails_closed(hook, self.role_in(hook));

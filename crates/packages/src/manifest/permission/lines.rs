@@ -118,6 +118,9 @@ fn describe_intercept(entry: &InterceptPermission) -> String {
         (InterceptKind::BeforeProviderRequest, _) => {
             "can read and change every request to a provider, except the key".to_owned()
         }
+        (InterceptKind::UserBash, _) => {
+            "can read, change, block and answer the shell commands that you run".to_owned()
+        }
         (InterceptKind::Input, _) => "can read, change and handle what you write".to_owned(),
         (InterceptKind::ToolResult, _) => "can read and change the results of tool calls".to_owned(),
     };

@@ -118,6 +118,7 @@ fn rejects_invalid_intercepts() {
             r#""event":"before_provider_request","role":"gate""#,
             "cannot be `gate` for `before_provider_request`",
         ),
+        (r#""event":"user_bash","role":"gate""#, "cannot be `gate` for `user_bash`"),
         (r#""event":"input","role":"gate""#, "cannot be `gate` for `input`"),
         (r#""event":"tool_result","role":"gate""#, "cannot be `gate` for `tool_result`"),
         (r#""event":"turn_start","role":"gate","tools":["bash"]"#, "`intercept[0].tools` is allowed only"),

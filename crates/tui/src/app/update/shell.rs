@@ -2,17 +2,18 @@
 
 use haft_protocol::rpc::{CommandFailure, SteerCommand};
 
-use super::super::BackendRequest;
 use super::super::activity::ShellCommand;
 use super::super::pending_request::PendingRequest;
 use super::super::state::AppState;
+use super::super::{BackendRequest, ShellRequest};
 use crate::queue::QueuedShellOutput;
 
 pub(super) fn run_shell_command(state: &mut AppState, command: String, send_output: bool) {
     let number = state.out.next_number();
     state.stack.conversation.transcript_mut().start_shell(number, &command, send_output, state.now);
     state.work.shells.push(ShellCommand { number, command: command.clone(), reported_to_model: send_output });
-    state.out.ask_backend(BackendRequest::Shell { number, command });
+    let shell = ShellRequest { command, excluded: !send_output };
+    state.out.ask_backend(BackendRequest::Shell { number, shell });
 }
 
 pub(super) fn finish_shell_command(

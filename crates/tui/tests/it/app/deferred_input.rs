@@ -36,7 +36,7 @@ fn sends_deferred_messages_in_order_after_loading() {
     insta::assert_snapshot!(sent(&mut fake), @r#"
     > set_model model="openai/gpt-5"
     > prompt message="first"
-    ? Shell { number: 1, command: "ls" }
+    ? Shell { number: 1, shell: ShellRequest { command: "ls", excluded: false } }
     > follow_up message="second"
     "#);
     let screen = fake.screen();

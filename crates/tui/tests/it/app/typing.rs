@@ -173,7 +173,10 @@ fn shell_output_is_sent_only_for_single_mark() {
     let mut fake = Fake::new();
     fake.enter("!ls");
     fake.enter("!!pwd");
-    sent(&mut fake, "? Shell { number: 1, command: \"ls\" }\n? Shell { number: 2, command: \"pwd\" }");
+    sent(
+        &mut fake,
+        "? Shell { number: 1, shell: ShellRequest { command: \"ls\", excluded: false } }\n? Shell { number: 2, shell: ShellRequest { command: \"pwd\", excluded: true } }",
+    );
     fake.tell(UiEvent::Answer(BackendReply::ShellOutput(1, "a\n".to_owned())));
     fake.tell(UiEvent::Answer(BackendReply::ShellEnd(1, Ok(("a\n".to_owned(), Some(0))))));
     fake.tell(UiEvent::Answer(BackendReply::ShellEnd(2, Ok(("/".to_owned(), Some(0))))));

@@ -4,6 +4,7 @@ use haft_test_support::model_server::Scenario;
 
 use super::terminal_session::TerminalSession;
 use crate::e2e::gates::{SPENT, rewrites};
+use crate::e2e::requests::said;
 use crate::e2e::scene::{Scene, bash};
 
 #[test]
@@ -58,5 +59,43 @@ for frame in frames():
     terminal.sees(&["· an extension withheld the answer"]);
     terminal.pty.wait_gone("hush");
     terminal.pty.wait_gone("SECRET");
+    terminal.leave();
+}
+
+#[test]
+fn commands_of_the_person_are_blocked_changed_and_answered() {
+    let body = r#"
+emit("subscribe", intercept=["user_bash"])
+emit("ready")
+for frame in frames():
+    if frame["type"] == "event_intercept":
+        command, word = frame["command"], "excluded" if frame["excluded"] else "sent"
+        mark(command + ": " + word)
+        if command == "push":
+            answer(frame, block=True, reason="the branch is frozen")
+        elif command == "greet":
+            answer(frame, command="echo hello-$((40 + 2))")
+        elif command == "ping":
+            answer(frame, result={"output": "pong\n", "exit_code": 0})
+        else:
+            sys.exit(3)
+"#;
+    let scene = Scene::new(vec![Scenario::text("I see.")]).python("desk", body);
+    let terminal = TerminalSession::at(scene, &[]);
+    terminal.say("!!push");
+    terminal.sees(&["refused by desk: the branch is frozen"]);
+    terminal.say("!!greet");
+    terminal.sees(&["[desk changed the command to: echo hello-$((40 + 2))]", "hello-42"]);
+    terminal.say("!ping");
+    terminal.sees(&["pong", "↳ with your next prompt: !ping"]);
+    terminal.say("well?");
+    terminal.sees(&["I see."]);
+    let told = said(&terminal.scene.server.requests()[0], "user").join("\n");
+    assert!(told.contains("I ran `ping`") && told.contains("[answered by desk]\npong"), "{told}");
+    terminal.say("!!echo ran > ran");
+    terminal.sees(&["refused by desk: blocked: extension desk, which must approve this,"]);
+    assert!(!terminal.scene.world.project().join("ran").exists());
+    let marks = ["push: excluded", "greet: excluded", "ping: sent", "echo ran > ran: excluded"];
+    assert_eq!(terminal.scene.marks()[..4], marks);
     terminal.leave();
 }
