@@ -79,7 +79,7 @@ impl SessionMirror {
     }
 
     /// Returns the first line of the session file: id, working directory, time.
-    pub fn header(&self) -> Option<RawJson> {
+    pub fn session_header(&self) -> Option<RawJson> {
         self.read().header.clone()
     }
 
@@ -113,7 +113,7 @@ impl SessionMirror {
     }
 
     /// Returns the label of an entry, if it has one.
-    pub fn label(&self, id: &str) -> Option<String> {
+    pub fn find_label(&self, id: &str) -> Option<String> {
         let content = self.read();
         let labels = content.entries.iter().rev().filter(|entry| entry.kind == "label");
         let mut labels = labels.filter_map(|entry| entry.line.read::<LabelEntry>().ok());
@@ -196,7 +196,7 @@ mod tests {
         assert_eq!((ids(&mirror.current_branch()), mirror.leaf_id().as_deref()), ("ab".into(), Some("b")));
         mirror.apply_entries(entries(r#"{"seq":3,"session":"s","append":[]}"#));
         assert_eq!((ids(&mirror.current_branch()), mirror.leaf_id()), (String::new(), None));
-        assert_eq!(mirror.header().unwrap().as_str(), r#"{"cwd":"/w"}"#);
+        assert_eq!(mirror.session_header().unwrap().as_str(), r#"{"cwd":"/w"}"#);
         mirror.apply_entries(entries(r#"{"seq":4,"session":"s","reset":true,"append":[]}"#));
         assert_eq!((mirror.entries(), mirror.find_entry("a")), (Vec::new(), None));
     }
@@ -210,9 +210,9 @@ mod tests {
             )));
         };
         label("1", r#","label":"start""#);
-        assert_eq!((mirror.label("a").as_deref(), mirror.label("b")), (Some("start"), None));
+        assert_eq!((mirror.find_label("a").as_deref(), mirror.find_label("b")), (Some("start"), None));
         label("2", "");
-        assert_eq!(mirror.label("a"), None);
+        assert_eq!(mirror.find_label("a"), None);
     }
 
     #[test]
