@@ -63,7 +63,7 @@ pub(crate) const ROWS: &[BenchmarkRow] = &[
     row("counters", CpuPlacement::OneCpu, "system calls of asking an extension, compared with a bare pipe", counters::measure),
     row("fanout", CpuPlacement::OneCpu, "2,000 events to 100 extensions, compared with plain writes", fanout::measure).with_gate(fanout::measure_gated),
     row("beside", CpuPlacement::AllCpusFirst, "asking an extension while 100 others receive events", fanout::beside::measure),
-    row("mirror", CpuPlacement::OneCpu, "10,000 entries to 64 copies of a session, compared with one copy", mirror::measure),
+    row("mirror", CpuPlacement::OneCpu, "10,000 entries to 64 copies of a session, compared with one copy", mirror::measure_copies),
     row("results", CpuPlacement::OneCpu, "long results of a tool, compared with reading the bytes", results::measure).with_gate(results::measure_allocations),
     row("start", CpuPlacement::OneCpu, "starting 1 to 1,000 extensions, compared with bare processes", start::measure),
     row("lazy", CpuPlacement::OneCpu, "starting lazy extensions, compared with reading their manifests", lazy::measure),

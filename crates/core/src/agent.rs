@@ -281,6 +281,11 @@ impl Agent {
         self.inner.queues.has_active_run()
     }
 
+    /// True while a run or a compaction goes on.
+    pub fn is_running(&self) -> bool {
+        self.inner.queues.has_run()
+    }
+
     /// Returns the model.
     pub fn model(&self) -> ModelInfo {
         self.inner.setup().model.info()

@@ -360,6 +360,11 @@ impl MessageQueues {
         state.run.is_some() && state.takes
     }
 
+    /// True if a run or a compaction goes on.
+    pub(crate) fn has_run(&self) -> bool {
+        self.lock().run.is_some()
+    }
+
     pub(crate) fn is_interrupted(&self) -> bool {
         self.lock().interrupt.is_some()
     }

@@ -36,7 +36,7 @@ const GROUP: usize = 100;
 
 const SHARED: LineGoal = LineGoal::without_gate(2.0);
 
-pub(super) fn measure(report: &mut Report) -> Result<()> {
+pub(super) fn measure_copies(report: &mut Report) -> Result<()> {
     let plan = report.plan_for_effort(PLAN);
     let dir = tempfile::tempdir().context("create a directory")?;
     let mut one = MirroredSession::start(dir.path(), 1)?;

@@ -88,10 +88,8 @@ impl Observer for EventBroadcaster {
         if let AgentEvent::Session { id, .. } | AgentEvent::SessionRepaired { id, .. } = event {
             self.pump.set_session(id);
         }
+        self.mirror.precede_event(changes_state(event.kind()));
         self.broadcast_event(event);
-        if changes_state(event.kind()) {
-            self.mirror.schedule_update();
-        }
     }
 }
 
@@ -105,6 +103,7 @@ fn changes_state(kind: AgentEventKind) -> bool {
             | AgentEventKind::QueueUpdate
             | AgentEventKind::ModelChanged
             | AgentEventKind::ThinkingChanged
+            | AgentEventKind::CompactionStart
             | AgentEventKind::CompactionEnd
             | AgentEventKind::Done
             | AgentEventKind::Settled

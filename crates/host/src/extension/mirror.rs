@@ -82,6 +82,25 @@ impl SessionMirror {
         self.schedule_update();
     }
 
+    /// Makes the state and the entries of now visible to mirrors, before an event about them is sent. `is_state` is
+    /// true for an event that follows a change of the state.
+    pub(crate) fn precede_event(&self, is_state: bool) {
+        if !self.is_followed.load(Ordering::Acquire) {
+            return;
+        }
+        match is_state {
+            true => self.refresh_content(),
+            false => lock(&self.log).publish_changes(),
+        }
+        self.schedule_update();
+    }
+
+    /// Releases the session, whose mirrors get no more changes.
+    pub(crate) fn release_session(&self) {
+        let mut sources = lock(&self.sources);
+        (sources.session, sources.notifier, sources.recorder) = (None, None, None);
+    }
+
     /// Adds the queue of an extension that mirrors these parts.
     pub(crate) fn add_follower(&self, parts: MirrorParts, follower: Weak<dyn MirrorFollower>) {
         let mut sources = lock(&self.sources);
@@ -125,8 +144,8 @@ impl SessionMirror {
     /// Reads the entries of the session and records new ones. To read 4 MB blocks the thread for about 20 ms, once in
     /// a session and only if an extension mirrors the entries.
     fn read_entries(&self, session: &Session) -> Arc<EntryRecorder> {
-        let recorder = Arc::new(EntryRecorder(Weak::clone(&self.own)));
-        lock(&self.log).begin_reading();
+        let number = lock(&self.log).begin_reading();
+        let recorder = Arc::new(EntryRecorder { mirror: Weak::clone(&self.own), number });
         let content = session.watch_changes(Arc::downgrade(&recorder) as _);
         let (header, leaf) = (content.header.clone(), content.leaf);
         let in_memory = content.entries_in_memory().to_vec();
@@ -155,16 +174,21 @@ impl PumpTask for SessionMirror {
         self.is_scheduled.store(false, Ordering::Release);
         self.refresh_content();
         self.living_followers().into_iter().for_each(MirrorFollower::follow_up);
+        lock(&self.log).forget_frames();
     }
 }
 
 /// Records the entries of a session.
-struct EntryRecorder(Weak<SessionMirror>);
+struct EntryRecorder {
+    mirror: Weak<SessionMirror>,
+    /// The number of the session in the log.
+    number: u64,
+}
 
 impl SessionWatcher for EntryRecorder {
     fn session_changed(&self, change: SessionChange) {
-        if let Some(mirror) = self.0.upgrade() {
-            lock(&mirror.log).add_change(change);
+        if let Some(mirror) = self.mirror.upgrade() {
+            lock(&mirror.log).add_change(self.number, change);
         }
     }
 }

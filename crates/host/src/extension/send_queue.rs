@@ -158,14 +158,15 @@ impl SendQueue {
         state.mirror = Some(QueueMirror { source: Arc::clone(mirror), place: MirrorPlace::new(parts) });
         drop(state);
         Arc::clone(self).follow_up();
+        mirror.schedule_update();
     }
 
     /// Adds a line that must arrive; returns false when there is no room. Never waits.
     pub(crate) fn push(self: &Arc<Self>, number: u64, text: String) -> bool {
-        self.pump.distribute_events();
         if let Some(mirror) = self.mirror.get() {
             mirror.refresh_content();
         }
+        self.pump.distribute_events();
         let mut state = self.lock();
         if state.is_closed || !state.lines.has_room_for(text.len()) {
             return false;

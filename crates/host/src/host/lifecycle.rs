@@ -192,6 +192,8 @@ impl Host {
         if !self.inner.shared.closing.is_cancelled() {
             announce_shutdown(&self.inner.active_extensions(), reason).await;
         }
+        // The file of the session is free for others while the extensions still end.
+        self.inner.shared.mirror.release_session();
         self.inner.shared.closing.cancel();
         let _turn = self.inner.turnstile.lock().await;
         let entries = self.inner.active_extensions();

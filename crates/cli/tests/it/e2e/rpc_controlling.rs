@@ -62,7 +62,7 @@ fn command_in_python_plans_with_fewer_tools() {
 
 /// A gate that looks at its copy of the session, which the host sends before each question.
 const MIRRORS: &str = r#"
-emit("subscribe", intercept=["tool_call"])
+emit("subscribe", intercept=["tool_call"], events=["agent_start", "settled"])
 emit("register_command", name="look", description="Look at the session.")
 emit("ready")
 state, entries = {}, []
@@ -73,6 +73,8 @@ for frame in frames():
         if frame.get("reset"):
             entries = []
         entries += frame["append"]
+    elif frame["type"] == "event":
+        emit("notify", level="info", message=f"{frame['event']} busy {state['busy']}")
     elif frame["type"] == "event_intercept":
         roles = [entry["message"]["role"] for entry in entries if entry["type"] == "message"]
         tools = [tool["name"] for tool in state["tools"] if tool["active"]]
@@ -87,16 +89,18 @@ for frame in frames():
 #[test]
 fn mirror_in_python_is_as_new_as_each_question() {
     let call = Scenario::new().tool("1", "read", r#"{"path":"notes.txt"}"#);
-    let hello = json!({"capabilities": ["mirror"],
+    let hello = json!({"capabilities": ["mirror", "events_2"],
         "mirror": ["entries", "busy", "tools", "name", "thinking"]});
     let scene = Scene::new(vec![call, Scenario::text("Rain.")]).python_with("mirror", &hello, MIRRORS);
     let mut client = Client::of(&scene, &[]);
     client.done("hello", &json!({}));
     client.done("set_tools", &json!({"tools": ["read"]}));
     client.done("prompt", &json!({"message": "Read the notes."}));
-    let note = client.event("ext_notify");
-    assert_eq!(note["message"], "['user', 'assistant'] busy True tools ['read']");
-    client.event("done");
+    for expect in
+        ["agent_start busy True", "['user', 'assistant'] busy True tools ['read']", "settled busy False"]
+    {
+        assert_eq!(client.event("ext_notify")["message"], expect);
+    }
     client.done("set_name", &json!({"name": "weather"}));
     client.done("set_thinking", &json!({"level": "high"}));
     client.done("run_command", &json!({"name": "look"}));

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use haft_core::json_shape::{ShapeLimits, check_shape};
 use haft_core::session::entry::{SessionEntry, SessionHeader};
 use haft_core::session::{EntryId, EntryLineLimits, SessionChange};
 use haft_protocol::ext::{EntriesFrame, HostFrame, Limits, MirrorPart, StateFrame};
@@ -55,6 +56,8 @@ pub(super) struct MirrorLog {
     header: Option<RawJson>,
     entries: Vec<Arc<SessionEntry>>,
     end: EntriesPlace,
+    /// The number of the recorded session: changes of another one do not count.
+    recording: u64,
     /// Changes that came while the entries were read.
     early: Option<Vec<SessionChange>>,
     published: u64,
@@ -81,6 +84,7 @@ impl MirrorLog {
             header: None,
             entries: Vec::new(),
             end: EntriesPlace::default(),
+            recording: 0,
             early: None,
             published: 0,
             published_end: EntriesPlace::default(),
@@ -88,24 +92,53 @@ impl MirrorLog {
         }
     }
 
-    /// Takes the state of the session. Only the parts that differ are new.
-    pub(super) fn set_state(&mut self, state: StateFrame) {
+    /// Takes the state of the session. Only the parts that differ are new, or all parts under another id. A part
+    /// that does not fit into a frame is absent.
+    pub(super) fn set_state(&mut self, mut state: StateFrame) {
+        // The header is newer than an id that was read before it.
+        let is_recorded = self.header.is_some();
+        if is_recorded {
+            state.session.clone_from(&self.session);
+        }
+        let is_other = self.state.session != state.session;
         let seq = self.seq + 1;
         for &part in MirrorPart::ALL {
-            if is_different(part, &self.state, &state)
-                && let Some(changed) = self.changed.get_mut(part as usize)
-            {
+            if !is_other && !is_different(part, &self.state, &state) {
+                continue;
+            }
+            if !self.fits_frame(part, &state) {
+                copy_part(part, &StateFrame::default(), &mut state);
+                tracing::warn!(%part, "a part of the session is too large for mirrors");
+            }
+            if let Some(changed) = self.changed.get_mut(part as usize) {
                 *changed = seq;
                 self.seq = seq;
             }
         }
-        self.session.clone_from(&state.session);
+        if !is_recorded {
+            self.session.clone_from(&state.session);
+        }
         self.state = state;
     }
 
-    /// Begins to read the entries. Changes wait until [`finish_reading`](Self::finish_reading).
-    pub(super) fn begin_reading(&mut self) {
-        self.early.get_or_insert_default();
+    /// True if all parts of this size fit into one frame together.
+    fn fits_frame(&self, part: MirrorPart, state: &StateFrame) -> bool {
+        let mut frame = StateFrame::default();
+        copy_part(part, state, &mut frame);
+        let Ok(text) = codec::encode(&HostFrame::from(frame)) else { return false };
+        let (parts, EntryLineLimits { bytes, depth, values }) = (MirrorPart::ALL.len(), self.limits);
+        // The tools may have half of a frame; the other parts share the rest.
+        let share = if part == MirrorPart::Tools { 2 } else { 2 * parts };
+        let shape = ShapeLimits { depth: depth + 2, values: values / share };
+        text.len() <= bytes / share && check_shape(text.as_bytes(), shape).is_ok()
+    }
+
+    /// Begins to read the entries of a session, whose changes have the returned number. They wait until
+    /// [`finish_reading`](Self::finish_reading).
+    pub(super) fn begin_reading(&mut self) -> u64 {
+        self.early = Some(Vec::new());
+        self.recording += 1;
+        self.recording
     }
 
     /// Takes the entries that were read, and then the changes that came meanwhile.
@@ -119,11 +152,17 @@ impl MirrorLog {
         self.end = EntriesPlace { content, entries: entries.len(), leaf, ..self.end };
         self.entries = entries;
         self.set_header(header);
-        self.early.take().into_iter().flatten().for_each(|change| self.add_change(change));
+        let number = self.recording;
+        self.early.take().into_iter().flatten().for_each(|change| self.add_change(number, change));
+        // The published entries are no longer there.
+        self.publish_changes();
     }
 
-    /// Takes a change of the session.
-    pub(super) fn add_change(&mut self, change: SessionChange) {
+    /// Takes a change of the session with this number.
+    pub(super) fn add_change(&mut self, number: u64, change: SessionChange) {
+        if number != self.recording {
+            return;
+        }
         if let Some(early) = &mut self.early {
             return early.push(change);
         }
@@ -153,6 +192,11 @@ impl MirrorLog {
         self.end.header = self.seq;
         self.session = header.id.to_string();
         self.header = header.to_line().ok().and_then(|line| to_json(&line));
+    }
+
+    /// Forgets the encoded frames, which nearly all mirrors have.
+    pub(super) fn forget_frames(&mut self) {
+        self.frames.clear();
     }
 
     /// Makes all changes visible to mirrors.
@@ -210,7 +254,7 @@ impl MirrorLog {
         let from = if reset { 0 } else { had.entries };
         let (append, to) = self.lines_between(from, end.entries);
         let is_new_header = reset || had.header != end.header;
-        let more = to < end.entries;
+        let more = to < end.entries && to > from;
         place.entries = EntriesPlace { entries: to, leaf: if more { None } else { end.leaf }, ..end };
         let leaf = place.entries.leaf.map(|leaf| leaf.to_string());
         let header = self.header.clone().filter(|_| is_new_header);

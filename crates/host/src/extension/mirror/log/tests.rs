@@ -49,9 +49,12 @@ impl Copy {
 
 struct Recorder(Mutex<MirrorLog>);
 
+/// The number of the only recorded session.
+const NUMBER: u64 = 1;
+
 impl SessionWatcher for Recorder {
     fn session_changed(&self, change: SessionChange) {
-        self.0.lock().unwrap().add_change(change);
+        self.0.lock().unwrap().add_change(NUMBER, change);
     }
 }
 
@@ -139,7 +142,7 @@ impl World {
         let (lines, history) = (HashMap::new(), HashMap::new());
         let mut world = Self { session, recorder, header, busy: false, names: 0, lines, history };
         (0..before).for_each(|_| world.append());
-        world.recorder.0.lock().unwrap().begin_reading();
+        assert_eq!(world.recorder.0.lock().unwrap().begin_reading(), NUMBER);
         let content = world.session.watch_changes(Arc::downgrade(&world.recorder) as _);
         // A change between the two belongs to the mirror, too.
         world.append();
@@ -317,4 +320,48 @@ fn entry_that_is_too_long_for_a_frame_is_omitted() {
     let leaf = session.leaf().unwrap();
     assert!(frame.contains(&format!(r#"{{"type":"omitted","id":"{leaf}","parent":null"#)), "{frame}");
     assert!(frame.contains(r#""of":"name","bytes":"#), "{frame}");
+}
+
+#[test]
+fn part_that_does_not_fit_into_a_frame_is_absent() {
+    let mut log = MirrorLog::new(&Limits::default());
+    let mut place = parts(&["name", "busy"]);
+    let state = StateFrame { session: "0199".into(), busy: Some(false), ..StateFrame::default() };
+    log.set_state(StateFrame { name: Some("n".repeat(1024 * 1024)), ..state });
+    log.publish_changes();
+    assert_eq!(text(&mut log, &mut place), r#"{"type":"state","seq":1,"session":"0199","busy":false}"#);
+}
+
+#[test]
+fn other_id_of_the_session_is_sent_with_all_parts() {
+    let mut log = MirrorLog::new(&Limits::default());
+    let mut place = parts(&["busy"]);
+    let state = StateFrame { session: "0199".into(), busy: Some(false), ..StateFrame::default() };
+    for (session, seq) in [("0199", 1), ("0200", 2)] {
+        log.set_state(StateFrame { session: session.into(), ..state.clone() });
+        log.publish_changes();
+        let expect = format!(r#"{{"type":"state","seq":{seq},"session":"{session}","busy":false}}"#);
+        assert_eq!(text(&mut log, &mut place), expect);
+    }
+}
+
+#[test]
+fn other_session_takes_the_place_of_the_first() {
+    let (first, second) = (World::new(3), World::new(1));
+    let mut log = first.recorder.0.lock().unwrap();
+    let mut peer = Peer::start();
+    peer.fill(&mut log, usize::MAX);
+    let number = log.begin_reading();
+    log.finish_reading(&second.header, second.session.leaf(), second.session.entries().unwrap());
+    let change = SessionChange::LeafMoved(None);
+    log.add_change(NUMBER, change.clone());
+    peer.fill(&mut log, usize::MAX);
+    while peer.read().is_some() {}
+    let leaf = second.session.leaf().map(|leaf| leaf.to_string());
+    assert_eq!((peer.copy.entries.len(), &peer.copy.leaf), (2, &leaf), "an old change does not count");
+    log.add_change(number, change);
+    log.publish_changes();
+    peer.fill(&mut log, usize::MAX);
+    while peer.read().is_some() {}
+    assert_eq!((peer.copy.session, peer.copy.leaf), (second.header.id.to_string(), None));
 }
