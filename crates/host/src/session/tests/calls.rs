@@ -65,6 +65,21 @@ fn answers_each_call_once_within_limit() {
 }
 
 #[test]
+fn lock_can_be_released_while_all_others_wait() {
+    let mut fixture = SessionFixture::ready();
+    for id in 0..Limits::default().max_host_calls {
+        fixture.line(&format!(
+            r#"{{"type":"host_call","id":"l{id}","call":"lock_file","args":{{"path":"a"}}}}"#
+        ));
+    }
+    fixture.line(r#"{"type":"host_call","id":"one-more","call":"lock_file","args":{"path":"a"}}"#);
+    fixture.line(r#"{"type":"host_call","id":"u","call":"unlock_file","args":{"lease":"lock-1"}}"#);
+    let transcript = &fixture.transcript;
+    assert_eq!(transcript.matches(r#""code":"busy""#).count(), 1, "{transcript}");
+    assert!(transcript.contains("* unlock_file u\n"), "{transcript}");
+}
+
+#[test]
 fn calls_without_an_id_have_no_result() {
     let mut fixture = SessionFixture::ready_within(Limits { max_host_calls: 2, ..Limits::default() });
     let calls = [
