@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use haft_protocol::ext::HostCallError;
 use haft_protocol::ids::ExtensionName;
 
 use crate::file_queue::{FileQueue, LockOwner};
@@ -19,13 +20,28 @@ pub trait ExtensionToolSource: Send + Sync {
     /// The reason why the tools are not available, for people.
     fn tools(&self, reach: &ServiceReach) -> Result<Vec<Arc<dyn Tool>>, String>;
 
-    /// Returns the queue of the changes of these tools, and the file in it that this path of a call means.
+    /// Returns the queue of the changes of these tools, and the file in it that this path of a call means. Only files
+    /// that the tool `write` may change within `reach` can be locked. May block.
     ///
     /// # Errors
-    /// The reason why the file cannot be locked, for people.
-    fn file_to_lock(&self, _path: &str) -> Result<(FileQueue, PathBuf), String> {
-        Err("this host locks no files for extensions".to_owned())
+    /// The reason why the file cannot be locked. It does not depend on files outside `reach`.
+    fn file_to_lock(
+        &self,
+        _reach: &ServiceReach,
+        _path: &str,
+    ) -> Result<(FileQueue, PathBuf), FileLockError> {
+        let text = "this host locks no files for extensions".to_owned();
+        Err(FileLockError { code: HostCallError::Unavailable, text })
     }
+}
+
+/// The reason why a file cannot be locked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileLockError {
+    /// The code of the failed call.
+    pub code: HostCallError,
+    /// The reason, for people.
+    pub text: String,
 }
 
 /// The files that an extension can access through the host.

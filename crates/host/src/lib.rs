@@ -25,7 +25,7 @@ pub use haft_packages::ExtensionOrigin;
 
 pub use agent::pins::run_in_background;
 pub use extension::frontend::{EventSink, FailingGate, Frontend, GateChoice, HeadlessFrontend};
-pub use extension::services::{AllowedPaths, ExtensionToolSource, ServiceReach};
+pub use extension::services::{AllowedPaths, ExtensionToolSource, FileLockError, ServiceReach};
 pub use host::{
     CommandError, CommandInfo, CommandOutcome, DiscoveredExtensions, ExtensionStatus, Host, HostBuilder,
     ReloadStats, RestartError, SpecSource,

@@ -33,8 +33,6 @@ defenses! {
     AtomicWrites,
     /// Skips blank lines without an error.
     BlankLines,
-    /// Ends loops of messages between extensions, by a rate for each of them.
-    BusRate,
     /// Gives gates the arguments in the form that the tool reads.
     CanonicalArguments,
     /// Ignores directories in which others could have placed a program that runs an extension.
@@ -80,6 +78,8 @@ defenses! {
     Leases,
     /// Ignores approvals in a lock file that other users can write.
     LockFile,
+    /// Ends loops of extensions that send messages or write to the session, by a rate for each of them.
+    LoopRate,
     /// Rejects a manifest with text that is not displayed as it is.
     ManifestText,
     /// Rejects a name that had to be repaired.

@@ -120,14 +120,13 @@ impl ExtensionCommandQueue {
     }
 }
 
-/// True for commands that make the model work, or open a session in which it may work. `busy` is true if the
-/// session works, so that it also works on a message that is sent now.
+/// True for commands that make the model work, at the latest with the next prompt, or open a session in which
+/// it may work. `busy` is true if the session works, so that it also works on a message that is sent now.
 fn makes_model_work(command: &Command, busy: bool) -> bool {
     if let Command::SendMessage(SendMessage { when, turn, .. }) = command {
         return match when {
             DeliveryTime::Now => *turn || busy,
-            DeliveryTime::Steer | DeliveryTime::FollowUp => true,
-            DeliveryTime::NextTurn => false,
+            DeliveryTime::Steer | DeliveryTime::FollowUp | DeliveryTime::NextTurn => true,
         };
     }
     matches!(

@@ -1,11 +1,13 @@
 //! The lists of built-in tools: for models, for programs and for extensions.
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use haft_core::file_queue::FileQueue;
-use haft_core::services::{AllowedPaths, ExtensionToolSource, ServiceReach};
+use haft_core::services::{AllowedPaths, ExtensionToolSource, FileLockError, ServiceReach};
 use haft_core::tool::Tool;
+use haft_protocol::ext::HostCallError;
 
 use crate::bash::BashTool;
 use crate::builtin::{BuiltIn as _, BuiltInTool, ResultAudience, SharedToolState};
@@ -95,23 +97,36 @@ impl ServiceTools {
         self.never.push(dir.into());
         self
     }
+
+    fn environment_within(&self, reach: &ServiceReach) -> io::Result<HostEnvironment> {
+        let within = reach.within.clone();
+        let network = within.as_ref().is_none_or(|within| within.network);
+        let (read, write) = within.map(|AllowedPaths { read, write, .. }| (read, write)).unzip();
+        let own = reach.data.iter().cloned().collect();
+        let rules = FileAccessRules { read, write, own, never: self.never.clone(), network };
+        self.environment.clone().with_access_rules(&rules)
+    }
 }
 
 impl ExtensionToolSource for ServiceTools {
     fn tools(&self, reach: &ServiceReach) -> Result<Vec<Arc<dyn Tool>>, String> {
-        let within = reach.within.clone();
-        let network = within.as_ref().is_none_or(|within| within.network);
-        let (read, write) = within.map(|AllowedPaths { read, write, .. }| (read, write)).unzip();
-        let (own, lock_owner) = (reach.data.iter().cloned().collect(), reach.lock_owner);
-        let reach = FileAccessRules { read, write, own, never: self.never.clone(), network };
-        let environment =
-            self.environment.clone().with_access_rules(&reach).map_err(|error| error.to_string())?;
-        let queue = environment.file_queue().for_owner(lock_owner);
+        let environment = self.environment_within(reach).map_err(|error| error.to_string())?;
+        let queue = environment.file_queue().for_owner(reach.lock_owner);
         Ok(service_tools(Arc::new(environment.with_queue(queue))))
     }
 
-    fn file_to_lock(&self, path: &str) -> Result<(FileQueue, PathBuf), String> {
-        let file = resolve_file(&self.environment, path).map_err(|failure| failure.to_string())?;
-        Ok((self.environment.file_queue().clone(), file))
+    fn file_to_lock(&self, reach: &ServiceReach, path: &str) -> Result<(FileQueue, PathBuf), FileLockError> {
+        let refused = |code: HostCallError, text: String| FileLockError { code, text };
+        let file = resolve_file(&self.environment, path)
+            .map_err(|failure| refused(HostCallError::InvalidArgs, failure.to_string()))?;
+        let environment = self
+            .environment_within(reach)
+            .map_err(|error| refused(HostCallError::Unavailable, error.to_string()))?;
+        // The text names no other path, because it could show where links lead.
+        let file = environment.resolve_writable(&file).map_err(|_| {
+            let text = "the extension must not write this file through haft, and so must not lock it";
+            refused(HostCallError::PermissionDenied, text.to_owned())
+        })?;
+        Ok((environment.file_queue().clone(), file))
     }
 }

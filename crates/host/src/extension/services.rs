@@ -13,7 +13,7 @@ use haft_packages::{FsPermissions, GrantedPath};
 use haft_protocol::ids::ToolCallId;
 use tokio::sync::watch;
 
-pub use haft_core::services::{AllowedPaths, ExtensionToolSource, ServiceReach};
+pub use haft_core::services::{AllowedPaths, ExtensionToolSource, FileLockError, ServiceReach};
 pub(crate) use host_call_server::HostCallServer;
 
 pub(crate) struct ServiceProvider {

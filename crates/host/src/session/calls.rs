@@ -7,12 +7,15 @@ use haft_protocol::ext::{
     HostService, ResultBlock, ShowCall,
 };
 use haft_protocol::ids::RequestId;
-use haft_protocol::rpc::RpcRequest;
+use haft_protocol::rpc::{Command, RpcRequest, SendMessage};
 
 use super::output::{CallId, HostCallTask};
 use super::pending::PendingQuestions;
 use super::{HostCallRequest, SessionConfig};
 use crate::wire::decode::excerpt;
+
+/// The maximum size of the text of a message to the session, in bytes: messages can wait for long.
+const LONGEST_MESSAGE_TEXT: usize = 64 * 1024;
 
 #[derive(Debug, Default)]
 pub(super) struct HostCalls {
@@ -112,6 +115,10 @@ impl HostCalls {
             return Err(CallRefusal::new(HostCallError::Unavailable, text));
         }
         check_granted(kind, facts)?;
+        if kind == HostCallKind::UnlockFile {
+            // The release of a lock ends at once, and other calls may wait for it.
+            return Ok(kind);
+        }
         // Questions and prompts wait for long, and must not keep the calls of tools from running.
         let group = |kind: HostCallKind| std::mem::discriminant(&kind.target());
         let running = self.open.iter().filter(|open| group(open.kind) == group(kind)).count();
@@ -211,9 +218,19 @@ fn read_task(kind: HostCallKind, args: RawJson, session: Option<String>) -> Resu
             EmitCall::read(kind, &args).ok_or_else(unreadable_call)?.map(HostCallTask::Emit)
         }
         HostCallTarget::Session => {
-            let request = RpcRequest::from_host_call(kind, &args, session).ok_or_else(unreadable_call)?;
-            Ok(HostCallTask::Session(Box::new(request?)))
+            let request = RpcRequest::from_host_call(kind, &args, session).ok_or_else(unreadable_call)??;
+            check_text_length(&request.command)?;
+            Ok(HostCallTask::Session(Box::new(request)))
         }
+    }
+}
+
+/// Rejects a message with a text beyond [`LONGEST_MESSAGE_TEXT`].
+fn check_text_length(command: &Command) -> Result<(), String> {
+    let Command::SendMessage(SendMessage { content, .. }) = command else { return Ok(()) };
+    match content.len() {
+        0..=LONGEST_MESSAGE_TEXT => Ok(()),
+        length => Err(format!("`content` has {length} bytes; the limit is {LONGEST_MESSAGE_TEXT}")),
     }
 }
 

@@ -12,8 +12,9 @@ use haft_protocol::codec::{self, DecodeOutcome, DecodedFrame, LineLimits, PlainS
 use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::error::DecodeError;
 use haft_protocol::ext::{
-    ExtensionFrame, Hello, HostCall, HostCallError, HostFrame, HostResult, PROTOCOL_VERSION, Pong,
-    QueryResponse, RegisterCommand, RegisterRejected, RegisterTool, Subscribe, ToolCallProgress, capability,
+    ExtensionFrame, Hello, HostCall, HostCallError, HostCallKind, HostFrame, HostResult, PROTOCOL_VERSION,
+    Pong, QueryResponse, RegisterCommand, RegisterRejected, RegisterTool, Subscribe, ToolCallProgress,
+    capability,
 };
 use haft_protocol::hook::{HookReply, UnreadableLine};
 use haft_protocol::ids::RequestId;
@@ -23,8 +24,9 @@ use super::dialect::{HELLO, QueryAnswer, SessionDialect};
 use super::grants::{reject_mirror, reject_tool, split_granted};
 use super::mirror_parts::MirrorParts;
 use super::offers::ExtensionOffers;
-use super::output::{CallId, HostCallTask};
+use super::output::CallId;
 use super::pending::{OpenQuestion, QuestionFate, QuestionKind};
+use super::rates::LoopingCall;
 use super::unrequested::{RateOverrun, UnrequestedFrames};
 use super::{ConnectionPhase, ExtensionSession, SessionOutput};
 use crate::wire::decode::{DecodedLine, LineContent, LineDecoder, MalformedLine, NonReplyLine, excerpt};
@@ -431,15 +433,17 @@ impl<T> ExtensionSession<T> {
         }
         let is_ready = self.phase == ConnectionPhase::Ready;
         let name = excerpt(call.call.as_bytes());
+        let looping = HostCallKind::from_name(&call.call).and_then(LoopingCall::from_kind);
         let begun = self
             .request_of(&call)
             .and_then(|under| self.calls.begin(call, under, &self.facts, is_ready, self.out.lines));
         match begun {
             Ok(request) => {
                 self.unasked.count_call(bytes, now, &mut self.out);
-                let is_message = matches!(request.task, HostCallTask::Emit(_));
-                if is_message && !self.unasked.count_message(now, &mut self.out) {
-                    return self.drop_message(&request.id, now);
+                if let Some(call) = looping
+                    && !self.unasked.count_looping(call, now, &mut self.out)
+                {
+                    return self.drop_looping(call, &request.id, now);
                 }
                 if let Some(waiting) = self.calls.waiting_request(&request.id) {
                     self.pending.stop_time(waiting, now);
@@ -459,16 +463,17 @@ impl<T> ExtensionSession<T> {
         }
     }
 
-    /// Ends a call to the bus beyond its rate, which was reported.
-    fn drop_message(&mut self, id: &CallId, now: Instant) {
+    /// Ends a call beyond its rate, which was reported.
+    fn drop_looping(&mut self, call: LoopingCall, id: &CallId, now: Instant) {
         self.calls.end(id);
+        let what = call.plural();
         match id {
             CallId::Named(id) => {
-                let text = "the extension sends too many messages on the bus; the message is dropped";
+                let text = format!("the extension makes too many {what}; this one is dropped");
                 let result = HostResult::from_failure(id.clone(), HostCallError::Busy, text);
                 self.write_result(&result, now);
             }
-            CallId::Unnamed(_) => self.out.log("dropped a message on the bus".to_owned()),
+            CallId::Unnamed(_) => self.out.log(format!("dropped one of too many {what}")),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use haft_protocol::ext::Limits;
+use haft_protocol::ext::{HostCallKind, HostService, Limits};
 
 use crate::timeouts::{CALM, GARBLED_WINDOW, SECOND};
 
@@ -15,11 +15,45 @@ const BLANKS_PER_FRAME: usize = 64;
 /// The tolerated number of lines that are not text.
 const MAX_GARBLED: usize = 4;
 
-/// The rate of messages on the bus.
-pub(super) const MESSAGES_PER_SECOND: u32 = 50;
+/// The rate of calls of each [`LoopingCall`].
+pub(super) const LOOPING_PER_SECOND: u32 = 50;
 
-/// The burst of messages on the bus.
-const MESSAGE_BURST: u32 = 200;
+/// The burst of such calls.
+const LOOPING_BURST: u32 = 200;
+
+/// The calls with which several extensions can answer each other forever.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LoopingCall {
+    /// A message on the bus.
+    Message,
+    /// A call with the permission `session.write`.
+    SessionWrite,
+}
+
+impl LoopingCall {
+    /// Returns `None` for other calls.
+    pub(super) fn from_kind(kind: HostCallKind) -> Option<Self> {
+        match kind.service() {
+            HostService::Bus => Some(Self::Message),
+            HostService::SessionWrite => Some(Self::SessionWrite),
+            HostService::FsRead
+            | HostService::FsWrite
+            | HostService::Exec
+            | HostService::FilesLock
+            | HostService::Ui
+            | HostService::SessionRead
+            | HostService::SessionControl => None,
+        }
+    }
+
+    /// Returns the name of several such calls, for people.
+    pub(super) fn plural(self) -> &'static str {
+        match self {
+            Self::Message => "messages on the bus",
+            Self::SessionWrite => "writes to the session",
+        }
+    }
+}
 
 /// A token bucket, stored as the time at which it is full again.
 #[derive(Debug, Clone, Copy)]
@@ -74,14 +108,39 @@ pub(super) enum RateCheck {
     },
 }
 
-/// The treatment of one more message on the bus.
+/// The treatment of one more call that may be part of a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum MessageCheck {
+pub(super) enum LoopCheck {
     Within,
     /// The rate is exceeded for the first time after a calm period.
     FirstOver,
     /// The extension has not been calm since the rate was exceeded.
     Over,
+}
+
+/// A rate after whose excess all calls are over it until the extension has made none for a while, so that a loop of
+/// several extensions ends.
+#[derive(Debug)]
+struct LoopLimiter {
+    calls: TokenBucket,
+    /// The time of the last call since the rate was exceeded.
+    last_dropped: Option<Instant>,
+}
+
+impl LoopLimiter {
+    fn new() -> Self {
+        Self { calls: TokenBucket::new(LOOPING_PER_SECOND, LOOPING_BURST), last_dropped: None }
+    }
+
+    fn count_call(&mut self, now: Instant) -> LoopCheck {
+        if self.last_dropped.is_some_and(|last| now <= last + CALM) {
+            self.last_dropped = Some(now);
+            return LoopCheck::Over;
+        }
+        let is_within = self.calls.take(now).is_ok();
+        self.last_dropped = (!is_within).then_some(now);
+        if is_within { LoopCheck::Within } else { LoopCheck::FirstOver }
+    }
 }
 
 /// The unrequested lines of one connection.
@@ -90,9 +149,8 @@ pub(super) struct RateLimiter {
     lines: TokenBucket,
     calls: TokenBucket,
     notes: TokenBucket,
-    messages: TokenBucket,
-    /// The time of the last message on the bus since the rate was exceeded.
-    last_dropped: Option<Instant>,
+    messages: LoopLimiter,
+    session_writes: LoopLimiter,
     blank: usize,
     /// The first and the last time at which the rate was exceeded.
     excess_span: Option<(Instant, Instant)>,
@@ -108,8 +166,8 @@ impl RateLimiter {
             lines: TokenBucket::new(limits.frames_per_second, limits.frame_burst),
             calls: TokenBucket::new(limits.frames_per_second, limits.frame_burst),
             notes: TokenBucket::new(limits.notes_per_second, limits.note_burst),
-            messages: TokenBucket::new(MESSAGES_PER_SECOND, MESSAGE_BURST),
-            last_dropped: None,
+            messages: LoopLimiter::new(),
+            session_writes: LoopLimiter::new(),
             blank: 0,
             excess_span: None,
             last_excess: None,
@@ -142,16 +200,11 @@ impl RateLimiter {
         shown
     }
 
-    /// Counts a message on the bus. After an excess, messages are over the rate until the extension has sent none for a
-    /// while, so that a loop of several extensions ends.
-    pub(super) fn count_message(&mut self, now: Instant) -> MessageCheck {
-        if self.last_dropped.is_some_and(|last| now <= last + CALM) {
-            self.last_dropped = Some(now);
-            return MessageCheck::Over;
+    pub(super) fn count_looping(&mut self, call: LoopingCall, now: Instant) -> LoopCheck {
+        match call {
+            LoopingCall::Message => self.messages.count_call(now),
+            LoopingCall::SessionWrite => self.session_writes.count_call(now),
         }
-        let is_within = self.messages.take(now).is_ok();
-        self.last_dropped = (!is_within).then_some(now);
-        if is_within { MessageCheck::Within } else { MessageCheck::FirstOver }
     }
 
     /// Takes the number of dropped notes since the last call.
@@ -284,15 +337,15 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_dropped_until_the_sender_is_calm() {
+    fn looping_calls_are_dropped_until_the_extension_is_calm() {
         let start = Instant::now();
-        let mut rates = RateLimiter::new(&Limits::default());
-        let mut count = |ms: u64| rates.count_message(start + Duration::from_millis(ms));
-        assert!((0..MESSAGE_BURST).all(|_| count(0) == MessageCheck::Within));
-        assert_eq!((count(0), count(0)), (MessageCheck::FirstOver, MessageCheck::Over));
+        let mut rates = LoopLimiter::new();
+        let mut count = |ms: u64| rates.count_call(start + Duration::from_millis(ms));
+        assert!((0..LOOPING_BURST).all(|_| count(0) == LoopCheck::Within));
+        assert_eq!((count(0), count(0)), (LoopCheck::FirstOver, LoopCheck::Over));
         // A slow loop goes on being dropped.
-        assert_eq!([count(900), count(1800), count(2800)], [MessageCheck::Over; 3]);
-        assert_eq!(count(3801), MessageCheck::Within);
+        assert_eq!([count(900), count(1800), count(2800)], [LoopCheck::Over; 3]);
+        assert_eq!(count(3801), LoopCheck::Within);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use haft_protocol::ext::{ClearNotes, Limits, Notify, PanelClose, PanelRender, Se
 
 use super::output::OutputQueue;
 use super::panels::PanelQueue;
-use super::rates::{MESSAGES_PER_SECOND, MessageCheck, RateCheck, RateLimiter};
+use super::rates::{LOOPING_PER_SECOND, LoopCheck, LoopingCall, RateCheck, RateLimiter};
 use super::status::StatusItemQueue;
 use super::{SessionConfig, UiUpdate};
 use crate::timeouts::Timeouts;
@@ -99,19 +99,25 @@ impl UnrequestedFrames {
         }
     }
 
-    /// Counts a message on the bus. Returns false if the message is dropped.
-    pub(super) fn count_message<T>(&mut self, now: Instant, out: &mut OutputQueue<T>) -> bool {
-        match self.rates.count_message(now) {
-            MessageCheck::Within => true,
-            MessageCheck::FirstOver if is_up(Defense::BusRate) => {
+    /// Counts a call that may be part of a loop. Returns false if the call is dropped.
+    pub(super) fn count_looping<T>(
+        &mut self,
+        call: LoopingCall,
+        now: Instant,
+        out: &mut OutputQueue<T>,
+    ) -> bool {
+        match self.rates.count_looping(call, now) {
+            LoopCheck::Within => true,
+            LoopCheck::FirstOver if is_up(Defense::LoopRate) => {
+                let what = call.plural();
                 let text = format!(
-                    "sends more than {MESSAGES_PER_SECOND} messages per second on the bus, as in a loop with another \
-                     extension; haft drops its messages until it has sent none for a second"
+                    "makes more than {LOOPING_PER_SECOND} {what} per second, as in a loop with another \
+                     extension; haft drops them until it has made none for a second"
                 );
                 out.report(FaultCode::RateLimited, text);
                 false
             }
-            MessageCheck::FirstOver | MessageCheck::Over => !is_up(Defense::BusRate),
+            LoopCheck::FirstOver | LoopCheck::Over => !is_up(Defense::LoopRate),
         }
     }
 

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use haft_core::file_queue::FileQueue;
 use haft_core::tool::Tool;
-use haft_host::{ExtensionToolSource, Host, ServiceReach};
+use haft_host::{ExtensionToolSource, FileLockError, Host, ServiceReach};
+use haft_protocol::ext::HostCallError;
 use haft_test_support::FakePeer;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -24,7 +25,11 @@ impl ExtensionToolSource for Locks {
         Ok(Vec::new())
     }
 
-    fn file_to_lock(&self, path: &str) -> Result<(FileQueue, PathBuf), String> {
+    fn file_to_lock(&self, _reach: &ServiceReach, path: &str) -> Result<(FileQueue, PathBuf), FileLockError> {
+        if path == "denied" {
+            let text = "not this file".to_owned();
+            return Err(FileLockError { code: HostCallError::PermissionDenied, text });
+        }
         Ok((self.queue.clone(), self.dir.join(path)))
     }
 }
@@ -72,7 +77,9 @@ async fn lock_is_exclusive_and_ends_with_its_extension() {
     call(&mut one, "u", "unlock_file", json!({"lease": "lock-1"})).await;
     assert_eq!(one.expect("host_result").await["code"], "not_found");
     assert_eq!(lock(&mut one, "missing/a").await["code"], "not_found");
-    assert_eq!(events.faults(), [fault("two", "exited")]);
+    let denied = lock(&mut one, "denied").await;
+    assert_eq!((&denied["code"], &denied["permission"]), (&json!("permission_denied"), &json!("files.lock")));
+    assert_eq!(events.faults(), [fault("two", "exited"), fault("one", "permission_denied")]);
     drop(host);
 }
 

@@ -220,6 +220,13 @@ impl HostEnvironment {
         Ok(self)
     }
 
+    /// Returns the file that a path leads to through its links, if the file may be written.
+    pub(crate) fn resolve_writable(&self, path: &Path) -> Result<PathBuf, EnvironmentError> {
+        let path = resolve_missing(path);
+        self.write_restriction().path_boundary().map_or(Ok(()), |boundary| boundary.check(&path))?;
+        Ok(path)
+    }
+
     fn env_policy(&self) -> io::Result<EnvPolicy> {
         let commands = self.command_dir()?;
         let mut set = variables::unattended_variables(Some(commands.failing_editor()));

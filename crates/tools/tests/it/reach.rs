@@ -5,12 +5,15 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use haft_core::file_queue::LockOwner;
+use haft_core::services::{AllowedPaths, ExtensionToolSource, ServiceReach};
 use haft_core::tool::{Tool, ToolContext, ToolFailureKind, ToolOutput};
 use haft_launch::Launcher;
 use haft_protocol::RawJson;
 use haft_protocol::content::{ContentBlock, ToolCall};
-use haft_protocol::ids::ToolCallId;
-use haft_tools::{FileAccessRules, HostEnvironment, service_tools};
+use haft_protocol::ext::HostCallError;
+use haft_protocol::ids::{ExtensionName, ToolCallId};
+use haft_tools::{FileAccessRules, HostEnvironment, ServiceTools, service_tools};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -122,6 +125,40 @@ async fn reads_and_writes_nothing_outside_the_rules() {
         assert_eq!(fs::read_to_string(place.path(untouched)).unwrap(), "secret");
     }
     assert_eq!(fs::read_dir(place.path("other")).unwrap().count(), 2);
+}
+
+/// A lock needs the right to write, and a refusal does not depend on the file.
+#[test]
+fn locks_nothing_outside_the_rules() {
+    let place = AccessFixture::new(true);
+    let services =
+        ServiceTools::new(HostEnvironment::new(place.path("work"))).keep_out_of(place.path("home/haft"));
+    let within =
+        AllowedPaths { read: vec![place.path("home")], write: vec![place.path("work")], network: false };
+    let mut reach = ServiceReach {
+        extension: ExtensionName::new("ext"),
+        within: Some(within),
+        data: Some(place.path("home/haft/data/ext")),
+        lock_owner: LockOwner::new(),
+    };
+    let lock = |reach: &ServiceReach, path: &str| {
+        let found = services.file_to_lock(reach, &place.path(path).display().to_string());
+        found.map(|(_, file)| file)
+    };
+    for path in ["work/a", "work/new", "home/haft/data/ext/own"] {
+        assert_eq!(lock(&reach, path), Ok(place.path(path)), "{path}");
+    }
+    assert_eq!(lock(&reach, "work/inner/new"), Ok(place.path("work/sub/new")));
+    let refused = lock(&reach, "other/c").unwrap_err();
+    assert_eq!(refused.code, HostCallError::PermissionDenied);
+    for path in
+        ["other/missing", "missing/c", "home/b", "home/haft/auth.json", "work/link", "work/dirlink/new"]
+    {
+        assert_eq!(lock(&reach, path), Err(refused.clone()), "{path}");
+    }
+    reach.within = None;
+    assert_eq!(lock(&reach, "other/c"), Ok(place.path("other/c")));
+    assert_eq!(lock(&reach, "home/haft/auth.json"), Err(refused));
 }
 
 /// Commands of an extension reach no more than its file services.

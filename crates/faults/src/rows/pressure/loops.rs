@@ -31,7 +31,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
             play: |world| Box::pin(ends_bus_loop(world)),
             ..CASE
         }],
-        undefend: Some(|_| take_down(Defense::BusRate)),
+        undefend: Some(|_| take_down(Defense::LoopRate)),
     },
     FaultRow {
         id: "B-24",

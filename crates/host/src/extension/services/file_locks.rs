@@ -3,13 +3,16 @@
 use std::collections::HashMap;
 use std::future::pending;
 use std::io;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use haft_core::file_queue::{FileGuard, LockOwner};
+use haft_core::file_queue::{FileGuard, FileQueue};
+use haft_core::services::{FileLockError, ServiceReach};
 use haft_protocol::RawJson;
 use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ext::{FileLease, FileLockCall, HostCallError, HostResult, LockFileCall, UnlockFileCall};
 use haft_protocol::ids::RequestId;
+use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -25,7 +28,7 @@ const MOST_LOCKS: usize = 16;
 /// Locks files for one extension process.
 pub(crate) struct FileLocks {
     provided: Arc<ServiceProvider>,
-    owner: LockOwner,
+    reach: ServiceReach,
     reporter: FaultReporter,
     timeouts: Arc<Timeouts>,
     held: Arc<Mutex<HeldLocks>>,
@@ -50,11 +53,11 @@ type LockFailure = (HostCallError, String);
 impl FileLocks {
     pub(crate) fn new(
         provided: Arc<ServiceProvider>,
-        owner: LockOwner,
+        reach: ServiceReach,
         reporter: FaultReporter,
         timeouts: Arc<Timeouts>,
     ) -> Self {
-        Self { provided, owner, reporter, timeouts, held: Arc::default() }
+        Self { provided, reach, reporter, timeouts, held: Arc::default() }
     }
 
     /// Serves a call. The locks end with `process`.
@@ -65,6 +68,7 @@ impl FileLocks {
         id: RequestId,
         call: FileLockCall,
     ) -> HostResult {
+        let service = call.kind().service();
         let outcome = match call {
             FileLockCall::LockFile(LockFileCall { path }) => {
                 self.lock_file(cancel, process, path).await.map(|lease| RawJson::from_value(&lease).ok())
@@ -73,7 +77,11 @@ impl FileLocks {
         };
         match outcome {
             Ok(value) => HostResult { value, ..HostResult::with_content(id, Vec::new()) },
-            Err((code, text)) => HostResult::from_failure(id, code, text),
+            Err((code, text)) => {
+                let is_denied = code == HostCallError::PermissionDenied;
+                let permission = is_denied.then(|| service.name().to_owned());
+                HostResult { permission, ..HostResult::from_failure(id, code, text) }
+            }
         }
     }
 
@@ -83,11 +91,10 @@ impl FileLocks {
         process: CancellationToken,
         path: String,
     ) -> Result<FileLease, LockFailure> {
-        let found = self.provided.services.file_to_lock(&path);
+        let (queue, file) = self.find_file(path.clone()).await?;
         let path = excerpt(path.as_bytes());
-        let (queue, file) = found.map_err(|why| (HostCallError::InvalidArgs, why))?;
         let limit = self.timeouts.host_call;
-        let queue = queue.for_owner(self.owner);
+        let queue = queue.for_owner(self.reach.lock_owner);
         let locked = timeout(limit, queue.lock_for_long(&file));
         let guard = match cancel.run_until_cancelled(locked).await {
             None => return Err((HostCallError::Cancelled, "the call was cancelled".to_owned())),
@@ -102,6 +109,14 @@ impl FileLocks {
             Some(Ok(Ok(guard))) => guard,
         };
         self.keep_lock(guard, process, path)
+    }
+
+    /// Returns the file that a path means, and the queue of its changes.
+    async fn find_file(&self, path: String) -> Result<(FileQueue, PathBuf), LockFailure> {
+        let (provided, reach) = (Arc::clone(&self.provided), self.reach.clone());
+        let found = spawn_blocking(move || provided.services.file_to_lock(&reach, &path)).await;
+        let found = found.map_err(|error| (HostCallError::Failed, error.to_string()))?;
+        found.map_err(|FileLockError { code, text }| (code, text))
     }
 
     fn keep_lock(

@@ -48,7 +48,7 @@ impl HostCallServer {
         timeouts: Arc<Timeouts>,
     ) -> Self {
         let locks =
-            FileLocks::new(Arc::clone(&provided), reach.lock_owner, reporter.clone(), Arc::clone(&timeouts));
+            FileLocks::new(Arc::clone(&provided), reach.clone(), reporter.clone(), Arc::clone(&timeouts));
         Self { provided, reach, reporter, log, timeouts, locks, tools: OnceCell::new() }
     }
 

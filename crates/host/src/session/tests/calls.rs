@@ -65,6 +65,21 @@ fn answers_each_call_once_within_limit() {
 }
 
 #[test]
+fn lock_can_be_released_while_all_others_wait() {
+    let mut fixture = SessionFixture::ready();
+    for id in 0..Limits::default().max_host_calls {
+        fixture.line(&format!(
+            r#"{{"type":"host_call","id":"l{id}","call":"lock_file","args":{{"path":"a"}}}}"#
+        ));
+    }
+    fixture.line(r#"{"type":"host_call","id":"one-more","call":"lock_file","args":{"path":"a"}}"#);
+    fixture.line(r#"{"type":"host_call","id":"u","call":"unlock_file","args":{"lease":"lock-1"}}"#);
+    let transcript = &fixture.transcript;
+    assert_eq!(transcript.matches(r#""code":"busy""#).count(), 1, "{transcript}");
+    assert!(transcript.contains("* unlock_file u\n"), "{transcript}");
+}
+
+#[test]
 fn calls_without_an_id_have_no_result() {
     let mut fixture = SessionFixture::ready_within(Limits { max_host_calls: 2, ..Limits::default() });
     let calls = [
@@ -326,4 +341,44 @@ fn question_is_withdrawn_when_its_request_is_answered() {
     call(&mut fixture, "b", "exec");
     fixture.line(&format!(r#"{{"type":"event_intercept_response","id":"{guard}","block":true}}"#));
     assert_eq!(cancelled_calls(&fixture), ["a"]);
+}
+
+/// The writes have a rate of their own, beside that of messages on the bus.
+#[test]
+fn writes_to_the_session_are_dropped_until_the_extension_is_calm() {
+    let mut fixture = SessionFixture::ready();
+    let write = |fixture: &mut SessionFixture, id: &str, call: &str, args: &str| {
+        let before = fixture.transcript.len();
+        fixture.line(&format!(r#"{{"type":"host_call","id":"{id}","call":"{call}","args":{args}}}"#));
+        let is_passed_on = fixture.transcript[before..].contains(&format!("* {call} {id}\n"));
+        if is_passed_on {
+            done(fixture, id);
+        }
+        is_passed_on
+    };
+    let append = ("append_entry", r#"{"kind":"count","data":1}"#);
+    let others = [
+        ("set_label", r#"{"entry":"e","label":"here"}"#),
+        ("set_tags", r#"{"tags":{"done":""}}"#),
+        ("set_name", r#"{"name":"tidy"}"#),
+        ("send_message", r#"{"kind":"note","content":"go","display":true}"#),
+    ];
+    let all: Vec<_> = std::iter::once(append).chain(others).collect();
+    for n in 0..200 {
+        let (call, args) = all[n % all.len()];
+        assert!(write(&mut fixture, &format!("w{n}"), call, args), "{n}: {}", fixture.transcript);
+    }
+    assert!(all.iter().all(|(call, args)| !write(&mut fixture, "over", call, args)));
+    assert!(write(&mut fixture, "read", "get_state", "{}"));
+    assert!(write(&mut fixture, "bus", "emit", r#"{"channel":"a","data":1}"#));
+    fixture.pass(Duration::from_millis(900));
+    assert!(!write(&mut fixture, "slow", append.0, append.1));
+    fixture.line(r#"{"type":"host_call","call":"set_name","args":{"name":"tidy"}}"#);
+    fixture.pass(Duration::from_millis(1001));
+    assert!(write(&mut fixture, "calm", append.0, append.1));
+    let transcript = &fixture.transcript;
+    let text = "the extension makes too many writes to the session; this one is dropped";
+    assert_eq!(transcript.matches(text).count(), 6, "{transcript}");
+    assert_eq!(transcript.matches("rate_limited").count(), 1, "{transcript}");
+    assert_eq!(transcript.matches("dropped one of too many writes").count(), 1, "{transcript}");
 }

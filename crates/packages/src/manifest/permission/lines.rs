@@ -142,7 +142,9 @@ fn describe_service(service: HostService) -> (&'static str, bool) {
         HostService::FsRead => ("asks haft to read files, subject to the gates", false),
         HostService::FsWrite => ("asks haft to change files, subject to the gates", false),
         HostService::Exec => ("asks haft to run commands, subject to the gates", true),
-        HostService::FilesLock => ("makes the model's changes of a file wait, at most a minute", false),
+        HostService::FilesLock => {
+            ("makes other extensions and haft's edits of a file wait, up to a minute for each lock", false)
+        }
         HostService::Bus => ("exchanges messages with other extensions", false),
         HostService::Ui => ("asks you questions, under its own name", false),
         HostService::SessionRead => ("reads the conversation and the settings of the session", false),

@@ -132,13 +132,24 @@ async fn messages_that_start_each_other_end_at_the_limit() {
         assert_eq!(sent["value"]["running"], true, "{n}");
         client.until("done").await;
     }
-    for (when, turn) in [("now", true), ("steer", false), ("follow_up", false)] {
+    for (when, turn) in [("now", true), ("steer", false), ("follow_up", false), ("next_turn", false)] {
         assert_eq!(run(&mut helper, "send_message", args(when, turn)).await["code"], "queue_full", "{when}");
     }
-    // These make nobody work.
+    // This makes nobody work.
     assert_eq!(run(&mut helper, "send_message", args("now", false)).await.get("code"), None);
-    assert_eq!(run(&mut helper, "send_message", args("next_turn", false)).await.get("code"), None);
     client.prompt("1", "go on").await;
     assert_eq!(run(&mut helper, "send_message", args("steer", false)).await.get("code"), None);
+    end(client, helper).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn long_message_of_an_extension_is_rejected() {
+    let (client, mut helper, _) = begun(Program::new([])).await;
+    let args = |bytes: usize| json!({"kind": "log", "content": "x".repeat(bytes), "display": false, "when": "next_turn"});
+    let rejected = run(&mut helper, "send_message", args(64 * 1024 + 1)).await;
+    assert_eq!(rejected["code"], "invalid_args");
+    let text = rejected["content"][0]["text"].as_str().unwrap();
+    assert_eq!(text, "send_message: `content` has 65537 bytes; the limit is 65536");
+    assert_eq!(run(&mut helper, "send_message", args(64 * 1024)).await.get("code"), None);
     end(client, helper).await;
 }
