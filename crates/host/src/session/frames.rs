@@ -466,7 +466,7 @@ impl<T> ExtensionSession<T> {
     /// Ends a call beyond its rate, which was reported.
     fn drop_looping(&mut self, call: LoopingCall, id: &CallId, now: Instant) {
         self.calls.end(id);
-        let what = call.plural();
+        let what = call.plural_name();
         match id {
             CallId::Named(id) => {
                 let text = format!("the extension makes too many {what}; this one is dropped");

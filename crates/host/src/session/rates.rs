@@ -47,7 +47,7 @@ impl LoopingCall {
     }
 
     /// Returns the name of several such calls, for people.
-    pub(super) fn plural(self) -> &'static str {
+    pub(super) fn plural_name(self) -> &'static str {
         match self {
             Self::Message => "messages on the bus",
             Self::SessionWrite => "writes to the session",

@@ -109,7 +109,7 @@ impl UnrequestedFrames {
         match self.rates.count_looping(call, now) {
             LoopCheck::Within => true,
             LoopCheck::FirstOver if is_up(Defense::LoopRate) => {
-                let what = call.plural();
+                let what = call.plural_name();
                 let text = format!(
                     "makes more than {LOOPING_PER_SECOND} {what} per second, as in a loop with another \
                      extension; haft drops them until it has made none for a second"
