@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::path::Path;
 
 use haft_core::tool::{CanonicalArgs, ToolContext};
 use haft_protocol::RawJson;
@@ -203,7 +204,9 @@ proptest! {
                 assert_eq!(first.resolved_paths[0].path, second.resolved_paths[0].path);
                 assert!(!second.resolved_paths[0].link || written.contains("broken"), "{args}");
                 let after = ground.output(tool, spelled).await;
-                if !before.is_error {
+                // Other programs may change what is outside of the test's own directory.
+                let is_own = Path::new(&first.resolved_paths[0].path).starts_with(ground.base());
+                if !before.is_error && is_own {
                     assert_eq!(joined_text(&before.content), joined_text(&after.content));
                 }
                 // Only a `..` after a missing directory makes a path readable.
