@@ -6,6 +6,8 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures::FutureExt;
+use haft_protocol::ext::ToolInfo;
+use haft_protocol::ids::ExtensionName;
 use haft_protocol::message::{Message, TokenUsage};
 use tokio_util::sync::CancellationToken;
 
@@ -343,6 +345,20 @@ impl Agent {
     /// Returns all tools, offered or not, in order.
     pub fn all_tools(&self) -> Vec<Arc<ToolSpec>> {
         self.inner.tools().set.specs()
+    }
+
+    /// Returns all tools as clients and extensions see them, in order.
+    pub fn tool_infos(&self) -> Vec<ToolInfo> {
+        let (table, setup) = (self.inner.tools(), self.inner.setup());
+        let info = |tool: Arc<ToolSpec>| ToolInfo {
+            name: tool.name.clone(),
+            description: tool.description.clone(),
+            schema: tool.schema.clone(),
+            active: setup.is_tool_active(&tool.name),
+            extension: tool.owner.extension().map(ExtensionName::new),
+            label: tool.label.clone(),
+        };
+        table.set.specs().into_iter().map(info).collect()
     }
 
     /// Restricts the offered tools to these names from the next step on; `None` offers all tools. A name without a tool

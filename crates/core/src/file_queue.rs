@@ -24,8 +24,8 @@ use crate::timeouts;
 ///
 /// A task must not hold two guards at a time, because two tasks that lock in opposite order would deadlock.
 ///
-/// A program that needs a file for longer than one change is a [`LockOwner`]: it [locks](Self::lock_for_long) the file, and
-/// its own changes pass this lock. All others wait.
+/// A program that needs a file for longer than one change is a [`LockOwner`]: it [locks](Self::lock_for_long) the file,
+/// and its own changes pass this lock. All others wait.
 #[derive(Debug, Clone, Default)]
 pub struct FileQueue {
     line: Arc<ClaimQueue>,

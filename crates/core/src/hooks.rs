@@ -1,9 +1,9 @@
 //! The hook traits: each hook is a trait with one method, and each decision is an enum.
 //!
 //! In the order of a turn: [`OnInput`], [`BeforeAgentStart`], [`BeforeTurn`], [`BeforeCompact`], [`BeforeModelRequest`],
-//! [`BeforeProviderRequest`], [`AfterModelResponse`], [`BeforeAssistantMessage`], and for each tool call [`BeforeToolExecute`], [`ApproveTool`],
-//! [`AfterToolExecute`]; at the end [`BeforeSettle`]. [`Observer`]s receive all events. The [`scope`](RefusalScope) of a [`Refusal`] determines how
-//! much work ends with the refused action.
+//! [`BeforeProviderRequest`], [`AfterModelResponse`], [`BeforeAssistantMessage`], and for each tool call
+//! [`BeforeToolExecute`], [`ApproveTool`], [`AfterToolExecute`]; at the end [`BeforeSettle`]. [`Observer`]s receive all
+//! events. The [`scope`](RefusalScope) of a [`Refusal`] determines how much work ends with the refused action.
 //!
 //! The first argument of every hook is the cancellation token of the run. A cancelled hook should return soon; the
 //! action does not happen, whatever the hook decides. A panic counts as a refusal.

@@ -9,6 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use haft_protocol::RawJson;
 use haft_protocol::content::ContentBlock;
 use haft_protocol::event::AgentEvent;
+use haft_protocol::ext::QueueData;
 
 use crate::emitter::{EventEmitter, RunToken};
 use crate::hooks::UserInput;
@@ -121,9 +122,7 @@ impl QueuedMessages {
     pub fn is_empty(&self) -> bool {
         self.steering.is_empty() && self.follow_up.is_empty() && self.next_turn.is_empty()
     }
-}
 
-impl QueuedMessages {
     /// Returns the messages of the user, without custom messages of extensions.
     pub fn user_messages(&self) -> Self {
         self.clone().take_prompts()
@@ -169,6 +168,13 @@ pub enum AddMessageError {
 pub(crate) enum AddOutcome<T> {
     Added(T),
     Queued(QueueDelivery),
+}
+
+impl From<&QueuedMessages> for QueueData {
+    fn from(QueuedMessages { steering, follow_up, next_turn }: &QueuedMessages) -> Self {
+        let texts = |prompts: &[Prompt]| prompts.iter().map(Prompt::summary).collect();
+        Self { steering: texts(steering), follow_up: texts(follow_up), next_turn: texts(next_turn) }
+    }
 }
 
 #[derive(Default)]

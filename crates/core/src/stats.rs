@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use haft_protocol::content::ContentBlock;
+use haft_protocol::ext::ContextData;
 use haft_protocol::message::{AssistantBlock, Message, TokenUsage};
 
 use crate::session::Session;
@@ -28,6 +29,12 @@ pub struct ContextUsage {
     pub estimated: u64,
     /// The context window of the model in tokens, if known.
     pub window: Option<u64>,
+}
+
+impl From<ContextUsage> for ContextData {
+    fn from(ContextUsage { tokens, estimated, window }: ContextUsage) -> Self {
+        Self { tokens, estimated, window }
+    }
 }
 
 /// Estimates the tokens of a message: one token per four bytes of text, and the maximum for an image. Intended for the

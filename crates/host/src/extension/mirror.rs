@@ -88,11 +88,13 @@ impl SessionMirror {
         if !self.is_followed.load(Ordering::Acquire) {
             return;
         }
-        match is_state {
-            true => self.refresh_content(),
-            false => lock(&self.log).publish_changes(),
+        if is_state {
+            self.refresh_content();
+            self.schedule_update();
+        } else {
+            // A new entry has scheduled an update already; a piece of an answer needs none.
+            lock(&self.log).publish_changes();
         }
-        self.schedule_update();
     }
 
     /// Releases the session, whose mirrors get no more changes.

@@ -6,9 +6,7 @@ use futures::FutureExt as _;
 use haft_core::hooks::UserInput;
 use haft_core::session::build_context;
 use haft_core::session::entry::{CustomMessage, EntryBody, SessionEntry};
-use haft_core::{
-    AddMessageError, Agent, MessageDelivery, Prompt, QueueDelivery, QueueError, QueuedMessages, image,
-};
+use haft_core::{AddMessageError, Agent, MessageDelivery, Prompt, QueueDelivery, QueueError, image};
 use haft_protocol::content::{ContentBlock, Image};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::message::Message;
@@ -167,7 +165,7 @@ pub(super) fn take_queued(session: &OpenedSession) -> ReplyResult {
     if !taken.is_empty() && !session.agent.takes_queued() {
         send_queue_update(session);
     }
-    reply_data(as_text(&taken))
+    reply_data(QueueData::from(&taken))
 }
 
 fn send_queue_update(session: &OpenedSession) {
@@ -176,14 +174,5 @@ fn send_queue_update(session: &OpenedSession) {
 }
 
 pub(super) fn queue(session: &OpenedSession) -> QueueData {
-    as_text(&session.agent.queued_messages().user_messages())
-}
-
-fn as_text(waiting: &QueuedMessages) -> QueueData {
-    let texts = |prompts: &[Prompt]| prompts.iter().map(Prompt::summary).collect();
-    QueueData {
-        steering: texts(&waiting.steering),
-        follow_up: texts(&waiting.follow_up),
-        next_turn: texts(&waiting.next_turn),
-    }
+    QueueData::from(&session.agent.queued_messages().user_messages())
 }

@@ -4,12 +4,10 @@ use std::sync::Arc;
 
 use haft_core::SessionStats;
 use haft_core::model::ModelInfo;
-use haft_core::tool::ToolSpec;
-use haft_protocol::ids::ExtensionName;
 use haft_protocol::rpc;
 use haft_protocol::rpc::{
-    CommandFailure, ContextData, ErrorCode, HelloData, ModelData, ModelsData, PROTOCOL_VERSION, SetModel,
-    SetThinking, SetTools, StateData, ThinkingData, ToolInfo, ToolsData, ToolsSet, capability,
+    CommandFailure, ErrorCode, HelloData, ModelData, ModelsData, PROTOCOL_VERSION, SetModel, SetThinking,
+    SetTools, StateData, ThinkingData, ToolsData, ToolsSet, capability,
 };
 use haft_protocol::thinking::ThinkingLevel;
 use tokio_util::sync::CancellationToken;
@@ -77,22 +75,7 @@ pub(super) fn set_thinking(session: &OpenedSession, wish: SetThinking) -> ReplyR
 
 pub(super) fn get_tools(session: &OpenedSession) -> ReplyResult {
     session.offer_tools();
-    let active = session.agent.tools();
-    let tools = session.agent.all_tools();
-    let tools =
-        tools.iter().map(|tool| tool_info(tool, active.iter().any(|active| active.name == tool.name)));
-    reply_data(ToolsData { tools: tools.collect() })
-}
-
-fn tool_info(tool: &ToolSpec, active: bool) -> ToolInfo {
-    ToolInfo {
-        name: tool.name.clone(),
-        description: tool.description.clone(),
-        schema: tool.schema.clone(),
-        active,
-        extension: tool.owner.extension().map(ExtensionName::new),
-        label: tool.label.clone(),
-    }
+    reply_data(ToolsData { tools: session.agent.tool_infos() })
 }
 
 pub(super) fn set_tools(session: &OpenedSession, wish: SetTools) -> ReplyResult {
@@ -164,7 +147,7 @@ pub(super) fn state(session: &Arc<OpenedSession>, desk: &CommandScheduler) -> Co
         session: session.screen.session().to_owned(),
         path: agent.session().path().map(|path| path.to_string_lossy().into_owned()),
         thinking: agent.model_facts().clamp_thinking(agent.thinking()),
-        context: ContextData { tokens: context.tokens, estimated: context.estimated, window: context.window },
+        context: context.into(),
         prompts: desk.waiting_jobs() as u64,
         queue: messages::queue(session),
         name: None,

@@ -1,15 +1,11 @@
 //! The state of an agent and its session, as a frame with all parts.
 
-use std::collections::HashSet;
-
+use haft_core::Agent;
 use haft_core::ExtensionToolRunner;
 use haft_core::json_shape::{ShapeLimits, check_shape};
 use haft_core::session::Session;
-use haft_core::tool::ToolSpec;
-use haft_core::{Agent, ContextUsage, Prompt};
 use haft_protocol::RawJson;
-use haft_protocol::ext::{ContextData, MirrorPart, QueueData, StateFrame, ToolInfo};
-use haft_protocol::ids::ExtensionName;
+use haft_protocol::ext::{MirrorPart, QueueData, StateFrame, ToolInfo};
 
 use crate::session::mirror_parts::MirrorParts;
 
@@ -55,57 +51,71 @@ fn read_agent(part: MirrorPart, agent: &Agent, state: &mut StateFrame) {
         }
         MirrorPart::Busy => state.busy = Some(agent.is_running()),
         MirrorPart::Queue => {
-            let queued = agent.queued_messages().user_messages();
-            let texts = |prompts: &[Prompt]| prompts.iter().map(queued_text).collect();
-            state.queue = Some(QueueData {
-                steering: texts(&queued.steering),
-                follow_up: texts(&queued.follow_up),
-                next_turn: texts(&queued.next_turn),
-            });
+            let mut queue = QueueData::from(&agent.queued_messages().user_messages());
+            cut_texts(&mut queue);
+            state.queue = Some(queue);
         }
         MirrorPart::Context => {
-            let ContextUsage { tokens, estimated, window } = agent.stats().context;
-            state.context = Some(ContextData { tokens, estimated, window });
+            state.context = Some(agent.stats().context.into());
         }
         MirrorPart::Tools => {
-            state.tools = Some(tool_infos(agent));
+            let mut tools = agent.tool_infos();
+            drop_long_schemas(&mut tools);
+            state.tools = Some(tools);
         }
     }
 }
 
-/// Returns the text of a queued message, at most [`MAX_QUEUED`] bytes of it.
-fn queued_text(prompt: &Prompt) -> String {
-    let mut text = prompt.summary();
-    text.truncate(text.floor_char_boundary(MAX_QUEUED));
-    text
+/// Cuts each queued message.
+fn cut_texts(QueueData { steering, follow_up, next_turn }: &mut QueueData) {
+    let texts = steering.iter_mut().chain(follow_up).chain(next_turn);
+    texts.for_each(|text| text.truncate(text.floor_char_boundary(MAX_QUEUED)));
 }
 
-/// Returns the tools. A schema beyond the limits is an empty object.
-fn tool_infos(agent: &Agent) -> Vec<ToolInfo> {
-    let offered = agent.tools();
-    let offered: HashSet<&str> = offered.iter().map(|tool| tool.name.as_str()).collect();
+/// Replaces the schemas beyond the limits by an empty object.
+fn drop_long_schemas(tools: &mut [ToolInfo]) {
     let mut left = MAX_SCHEMAS;
-    let tools = agent.all_tools();
-    let infos = tools.iter().map(|tool| {
-        let mut info = tool_info(tool, offered.contains(tool.name.as_str()));
-        let text = info.schema.as_str();
+    for tool in tools {
+        let text = tool.schema.as_str();
         let shape = ShapeLimits { depth: MAX_SCHEMA_DEPTH, values: MAX_SCHEMAS };
         if text.len() > left || check_shape(text.as_bytes(), shape).is_err() {
-            info.schema = RawJson::empty_object();
+            tool.schema = RawJson::empty_object();
         }
-        left = left.saturating_sub(info.schema.as_str().len());
-        info
-    });
-    infos.collect()
+        left = left.saturating_sub(tool.schema.as_str().len());
+    }
 }
 
-fn tool_info(tool: &ToolSpec, active: bool) -> ToolInfo {
-    ToolInfo {
-        name: tool.name.clone(),
-        description: tool.description.clone(),
-        schema: tool.schema.clone(),
-        active,
-        extension: tool.owner.extension().map(ExtensionName::new),
-        label: tool.label.clone(),
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queued_messages_are_cut_between_characters() {
+        let steering = vec!["é".repeat(MAX_QUEUED), "short".to_owned()];
+        let mut queue =
+            QueueData { steering, next_turn: vec!["n".repeat(MAX_QUEUED + 1)], ..QueueData::default() };
+        cut_texts(&mut queue);
+        let lengths = queue.steering.iter().chain(&queue.next_turn).map(String::len);
+        assert_eq!(lengths.collect::<Vec<_>>(), [MAX_QUEUED, 5, MAX_QUEUED]);
+    }
+
+    #[test]
+    fn schemas_beyond_the_limits_are_empty() {
+        let nested = |levels: usize| "{\"a\":".repeat(levels - 1) + "{}" + &"}".repeat(levels - 1);
+        let long = |bytes: usize| format!(r#"{{"d":"{}"}}"#, "x".repeat(bytes - 8));
+        let schemas = [nested(MAX_SCHEMA_DEPTH), nested(MAX_SCHEMA_DEPTH + 1), long(MAX_SCHEMAS / 2)];
+        let schemas = schemas.into_iter().chain([long(MAX_SCHEMAS / 2), "{\"type\":\"object\"}".to_owned()]);
+        let tool = |schema: String| ToolInfo {
+            name: "t".into(),
+            description: String::new(),
+            schema: RawJson::parse(&schema).unwrap(),
+            active: true,
+            extension: None,
+            label: None,
+        };
+        let mut tools: Vec<_> = schemas.map(tool).collect();
+        drop_long_schemas(&mut tools);
+        let empty: Vec<_> = tools.iter().map(|tool| tool.schema.as_str() == "{}").collect();
+        assert_eq!(empty, [false, true, false, true, false]);
     }
 }
