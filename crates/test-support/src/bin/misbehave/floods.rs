@@ -26,11 +26,17 @@ pub(crate) const FAULTS: &[FaultSpec] = &[
 /// The fault of extensions that answer each other on the bus.
 pub(crate) const BUS_LOOP: &str = "bus-loop";
 
-/// Answers each message on the bus with the same one. Only `evil` begins, after each turn.
+/// Answers each message on the channel `echo` with the same one. Only `evil` begins, after each turn, and it sends a
+/// second message beside each, so that it reaches the limit of messages first.
 fn answer_message(peer: &mut ExtensionPeer, event: &Value) -> AfterFault {
-    if event["event"] == "bus" || peer.name == "evil" {
-        let args = json!({"channel": "echo", "data": event["data"]});
-        peer.send_frame(&json!({"type": "host_call", "call": "emit", "args": args}));
+    let is_evil = peer.name == "evil";
+    let is_echo = event["channel"] == "echo";
+    if is_echo || (is_evil && event["event"] != "bus") {
+        let channels: &[&str] = if is_evil { &["aside", "echo"] } else { &["echo"] };
+        for channel in channels {
+            let args = json!({"channel": channel, "data": event["data"]});
+            peer.send_frame(&json!({"type": "host_call", "call": "emit", "args": args}));
+        }
     }
     AfterFault::SkipAnswer
 }
