@@ -8,6 +8,7 @@ use std::process::Command;
 use haft_test_support::model_server::{ModelServer, Scenario, WireFormat};
 use serde_json::{Value, json};
 
+use super::coverage;
 use super::running::{Ran, Running};
 use crate::world::World;
 
@@ -238,8 +239,9 @@ impl Scene {
         manifest.as_object_mut().unwrap().extend(patient().as_object().unwrap().clone());
         manifest.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         fs::write(dir.join("extension.json"), manifest.to_string()).unwrap();
-        let marks = json!(self.marks_file());
-        fs::write(dir.join("main.py"), format!("MARKS = {marks}\nHELLO = {hello}\n{PRELUDE}{body}")).unwrap();
+        let (marks, record) = (json!(self.marks_file()), json!(coverage::record_file()));
+        let head = format!("MARKS = {marks}\nHELLO = {hello}\nRECORD = {record}\n");
+        fs::write(dir.join("main.py"), format!("{head}{PRELUDE}{body}")).unwrap();
     }
 
     fn marks_file(&self) -> PathBuf {

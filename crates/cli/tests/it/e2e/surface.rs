@@ -1,0 +1,5 @@
+//! All calls, hooks and events of the protocol, used by extensions in Python in a run of the program. What an extension
+//! uses here, `docs/coverage.md` lists.
+
+mod calls;
+mod sessions;
