@@ -2,4 +2,7 @@
 //! uses here, `docs/coverage.md` lists.
 
 mod calls;
+mod events;
+mod hooks;
+mod mirror;
 mod sessions;

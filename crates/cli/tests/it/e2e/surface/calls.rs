@@ -10,7 +10,7 @@ use crate::e2e::running::eventually;
 use crate::e2e::scene::{Scene, bash};
 
 /// A command that makes the calls of a test, and marks their results.
-const CALLER: &str = r#"
+pub(super) const CALLER: &str = r#"
 emit("register_command", name="call", description="Make a call.")
 emit("ready")
 for frame in frames():
