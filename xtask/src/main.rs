@@ -1,4 +1,4 @@
-//! The chores of this repository: `cargo xtask codegen|tidy|language|ci|faults|fuzz|bench|screens`. See `CONTRIBUTING.md`.
+//! The chores of this repository: `cargo xtask codegen|coverage|tidy|language|ci|faults|fuzz|bench|screens`. See `CONTRIBUTING.md`.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
@@ -18,6 +18,8 @@ use xtask::repo;
 const USAGE: &str = "usage: cargo xtask <command>
 
   codegen [--check]   write docs/schema/* and the generated parts of docs/protocol.md
+  coverage [--check]  write docs/coverage.md from what the tests of the program used; run them first:
+                      cargo nextest run -p haft --test it e2e
   tidy                check what the compiler cannot: edges, lengths, forgotten tests, language
   language [MEASURE | --write]
                       count the offenses against the rules of language, list those against one of
@@ -57,6 +59,7 @@ fn main() -> ExitCode {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let outcome = match *args {
         ["codegen", ref args @ ..] => codegen(args),
+        ["coverage", ref args @ ..] => codegen(&[&["coverage"], args].concat()),
         ["tidy"] => tidy::run(),
         ["language", ref args @ ..] => tidy::language(args).map(|text| print!("{text}")),
         ["ci", "--full", ref steps @ ..] => ci::run(ci::CheckDepth::Full, steps),

@@ -1,10 +1,12 @@
-//! Writes the files that are generated from types: `cargo xtask codegen [--check]`.
+//! Writes the files that are generated from types, `cargo xtask codegen [--check]`, and the page that is generated from
+//! what the tests used, `cargo xtask coverage [--check]`.
 //!
 //! This is a separate package so that the other commands of `cargo xtask` build in seconds: it needs the protocol,
 //! the configuration and the terminal interface.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
+mod coverage;
 mod outputs;
 
 use std::process::ExitCode;
@@ -13,15 +15,17 @@ use outputs::RunMode;
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let mode = match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [] => RunMode::Write,
-        ["--check"] => RunMode::Check,
+    let outcome = match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => outputs::run(RunMode::Write),
+        ["--check"] => outputs::run(RunMode::Check),
+        ["coverage"] => coverage::run(RunMode::Write),
+        ["coverage", "--check"] => coverage::run(RunMode::Check),
         _ => {
-            eprintln!("usage: haft-codegen [--check]");
+            eprintln!("usage: haft-codegen [coverage] [--check]");
             return ExitCode::from(2);
         }
     };
-    match outputs::run(mode) {
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");

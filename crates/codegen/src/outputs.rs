@@ -37,10 +37,15 @@ pub(crate) fn run(mode: RunMode) -> Result<()> {
     outputs.push(rpc::output()?);
     outputs.push(config::output()?);
     outputs.push(tui::output()?);
+    write_outputs(mode, &outputs, "cargo xtask codegen")
+}
+
+/// Writes the files that are not up to date, or returns an error that lists them and the command that renews them.
+pub(crate) fn write_outputs(mode: RunMode, outputs: &[GeneratedFile], command: &str) -> Result<()> {
     let stale: Vec<&GeneratedFile> = outputs.iter().filter(|output| !is_current(output)).collect();
     if mode == RunMode::Check && !stale.is_empty() {
         let paths: Vec<&str> = stale.iter().map(|output| output.path).collect();
-        bail!("{} out of date: run `cargo xtask codegen` and review the change", paths.join(", "));
+        bail!("{} out of date: run `{command}` and review the change", paths.join(", "));
     }
     for output in stale {
         let path = repo::root().join(output.path);

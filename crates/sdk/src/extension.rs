@@ -114,6 +114,7 @@ impl Extension {
 
     /// Registers a command for the user: `/name`. The handler gets the text after the name,
     /// trimmed, and must answer within 30 s.
+    #[doc(alias = "register_command")]
     pub fn command(
         mut self,
         name: impl Into<String>,
@@ -150,6 +151,7 @@ impl Extension {
     /// with other arguments is answered with an error that names the field. Make `Args` a struct:
     /// the schema must describe an object, and some model APIs reject the alternatives of an enum
     /// with data. The handler must answer within 60 s.
+    #[doc(alias = "register_tool")]
     pub fn tool<Args>(
         self,
         name: impl Into<String>,

@@ -294,6 +294,7 @@ impl Host {
     ///
     /// # Errors
     /// If the data has no JSON form.
+    #[doc(alias = "emit")]
     pub fn emit_message(
         &self,
         channel: impl Into<String>,

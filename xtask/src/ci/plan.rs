@@ -59,7 +59,10 @@ pub(super) fn plan_phases(depth: CheckDepth, folder: &Path) -> Vec<StepPhase> {
     // Cargo takes one lock for each profile, so the steps of one profile share a lane.
     let compiling = vec![compile_lane(depth), vec![CiStep::xtask("counts", "bench counts")]];
     // These only run what is built and sleep most of the time; beside compilers they would wait for a processor.
-    let running = vec![vec![tests_step(depth, folder)], faults_lane(depth, folder)];
+    let coverage =
+        CiStep::built_binary("coverage", "haft-codegen", "coverage --check", "cargo xtask coverage --check");
+    let tests_lane = vec![tests_step(depth, folder), coverage.needs("tests")];
+    let running = vec![tests_lane, faults_lane(depth, folder)];
     let last = match depth {
         CheckDepth::Usual => vec![CiStep::xtask("ratios", "bench gate --quick --report")],
         // Alone: without its defenses, a row that hangs on a busy machine would seem to have noticed something.

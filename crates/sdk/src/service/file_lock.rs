@@ -10,6 +10,7 @@ use crate::host::Host;
 /// An exclusive lock of a file, until it is dropped; see [`Host::lock_file`].
 #[derive(Debug)]
 #[must_use = "dropping the lock releases the file"]
+#[doc(alias = "unlock_file")]
 pub struct FileLock {
     host: Host,
     lease: FileLease,

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use haft_protocol::RawJson;
 use haft_protocol::rpc::{
-    AbortCommand, AppendEntry, AppendedData, CommandParams, CommandResult, CommandsData, CompactCommand,
-    FindSessions, FollowUp, ForkCommand, GetMessages, GetModels, GetState, GetTools, ListCommands,
-    ListSessions, ModelData, ModelsData, MoveTo, MovedData, NewSession, PromptCommand, QueuedData,
-    ReloadData, ReloadExt, RunCommand, SendMessage, SentData, SessionData, SessionsData, SetLabel, SetModel,
-    SetName, SetTags, SetThinking, SetTools, ShutdownCommand, StateData, SteerCommand, SwitchSession,
-    ThinkingData, ToolsData, ToolsSet, TreeCommand, TreeData, WaitIdle,
+    AbortCommand, AppendEntry, AppendedData, ClearCommand, CloseSession, CommandParams, CommandResult,
+    CommandsData, CompactCommand, ExtensionsData, FindSessions, FollowUp, ForkCommand, GetMessages,
+    GetModels, GetState, GetTools, InterruptCommand, ListCommands, ListExtensions, ListSessions, ModelData,
+    ModelsData, MoveTo, MovedData, NewSession, PromptCommand, QueueData, QueuedData, ReloadData, ReloadExt,
+    RunCommand, SendMessage, SentData, SessionData, SessionsData, SetLabel, SetModel, SetName, SetTags,
+    SetThinking, SetTools, ShutdownCommand, StateData, SteerCommand, SwitchSession, TakeQueued, ThinkingData,
+    ToolsData, ToolsSet, TreeCommand, TreeData, WaitIdle,
 };
 use haft_protocol::thinking::ThinkingLevel;
 use serde::Serialize;
@@ -78,12 +79,39 @@ impl<'a> SessionHandle<'a> {
         self.execute_command(FollowUp { message: message.into(), images: Vec::new() }).await
     }
 
+    /// Removes and returns the messages that the agent has not received.
+    ///
+    /// # Errors
+    /// As [`abort`](Self::abort).
+    pub async fn take_queued(&self) -> Result<QueueData, HostError> {
+        self.execute_command(TakeQueued {}).await
+    }
+
+    /// Ends the run in an orderly way: running tools finish, and the model gives one last answer to `hint`, or to a
+    /// text of haft if it is empty.
+    ///
+    /// # Errors
+    /// As [`abort`](Self::abort). Also if no prompt runs.
+    #[doc(alias = "interrupt")]
+    pub async fn interrupt_run(&self, hint: impl Into<String>) -> Result<(), HostError> {
+        self.execute_command(InterruptCommand { hint: hint.into() }).await.map(drop)
+    }
+
     /// Stops the current prompt or compaction.
     ///
     /// # Errors
     /// [`HostError`], for example if the permission is not granted.
     pub async fn abort(&self) -> Result<(), HostError> {
         self.execute_command(AbortCommand::default()).await.map(drop)
+    }
+
+    /// Clears the conversation. The session file keeps the old messages.
+    ///
+    /// # Errors
+    /// As [`abort`](Self::abort). Also while a prompt runs.
+    #[doc(alias = "clear")]
+    pub async fn clear_conversation(&self) -> Result<(), HostError> {
+        self.execute_command(ClearCommand {}).await.map(drop)
     }
 
     /// Compacts the conversation. Completes when the compaction starts.
@@ -107,6 +135,7 @@ impl<'a> SessionHandle<'a> {
     ///
     /// # Errors
     /// As [`abort`](Self::abort).
+    #[doc(alias = "get_state")]
     pub async fn state(&self) -> Result<StateData, HostError> {
         self.execute_command(GetState {}).await
     }
@@ -115,6 +144,7 @@ impl<'a> SessionHandle<'a> {
     ///
     /// # Errors
     /// As [`abort`](Self::abort). Also if the conversation does not fit into one line.
+    #[doc(alias = "get_messages")]
     pub async fn messages(&self) -> Result<RawJson, HostError> {
         self.send(GetMessages {}).await
     }
@@ -123,6 +153,7 @@ impl<'a> SessionHandle<'a> {
     ///
     /// # Errors
     /// As [`messages`](Self::messages).
+    #[doc(alias = "tree")]
     pub async fn get_tree(&self) -> Result<TreeData, HostError> {
         self.execute_command(TreeCommand {}).await
     }
@@ -207,6 +238,7 @@ impl<'a> SessionHandle<'a> {
     ///
     /// # Errors
     /// As [`abort`](Self::abort).
+    #[doc(alias = "get_models")]
     pub async fn models(&self) -> Result<ModelsData, HostError> {
         self.execute_command(GetModels {}).await
     }
@@ -231,6 +263,7 @@ impl<'a> SessionHandle<'a> {
     ///
     /// # Errors
     /// As [`abort`](Self::abort).
+    #[doc(alias = "get_tools")]
     pub async fn tools(&self) -> Result<ToolsData, HostError> {
         self.execute_command(GetTools {}).await
     }
@@ -303,11 +336,28 @@ impl<'a> SessionHandle<'a> {
         self.execute_command(MoveTo { entry: Some(entry.into()), ..MoveTo::default() }).await
     }
 
+    /// Closes the session: aborts its work and saves its messages.
+    ///
+    /// # Errors
+    /// As [`abort`](Self::abort).
+    pub async fn close_session(&self) -> Result<(), HostError> {
+        self.execute_command(CloseSession {}).await.map(drop)
+    }
+
+    /// Returns the extensions and their states.
+    ///
+    /// # Errors
+    /// As [`abort`](Self::abort).
+    pub async fn list_extensions(&self) -> Result<ExtensionsData, HostError> {
+        self.execute_command(ListExtensions {}).await
+    }
+
     /// Searches for extensions again and replaces changed ones. If this extension is among them, its
     /// process ends before the result arrives.
     ///
     /// # Errors
     /// As [`abort`](Self::abort).
+    #[doc(alias = "reload_ext")]
     pub async fn reload_extensions(&self) -> Result<ReloadData, HostError> {
         self.execute_command(ReloadExt::default()).await
     }
@@ -316,6 +366,7 @@ impl<'a> SessionHandle<'a> {
     ///
     /// # Errors
     /// As [`abort`](Self::abort).
+    #[doc(alias = "shutdown")]
     pub async fn shut_down(&self) -> Result<(), HostError> {
         self.execute_command(ShutdownCommand {}).await.map(drop)
     }

@@ -124,11 +124,13 @@ impl<'a> UserInterface<'a> {
     }
 
     /// Replaces the text in the input field. The user can undo that.
+    #[doc(alias = "set_editor")]
     pub fn set_editor_text(&self, text: impl Into<String>) {
         self.show(&ShowCall::SetEditor(SetEditorCall { text: text.into() }));
     }
 
     /// Inserts text into the input field, at the cursor.
+    #[doc(alias = "insert")]
     pub fn insert_text(&self, text: impl Into<String>) {
         self.show(&ShowCall::Insert(InsertCall { text: text.into() }));
     }

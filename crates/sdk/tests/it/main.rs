@@ -19,6 +19,7 @@ mod registration;
 mod roles;
 mod serve;
 mod services;
+mod session;
 mod subprocess;
 mod tools;
 mod ui;

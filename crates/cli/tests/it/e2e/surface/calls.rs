@@ -52,8 +52,8 @@ impl Caller {
     pub(super) fn finish_call(&self, id: &str) -> Value {
         let mut result = Value::Null;
         let arrived = eventually(|| {
-            let results = self.scene.marks().into_iter().map(|mark| serde_json::from_str(&mark).unwrap());
-            result = results.filter(|result: &Value| result["id"] == id).last().unwrap_or_default();
+            let mut results = self.scene.marks().into_iter().map(|mark| serde_json::from_str(&mark).unwrap());
+            result = results.rfind(|result: &Value| result["id"] == id).unwrap_or_default();
             !result.is_null()
         });
         assert!(arrived, "{id} has no result");
@@ -166,6 +166,7 @@ for frame in frames():
 #[test]
 fn calls_control_a_run() {
     let hang = Scenario::new().say("It").fault(AnswerFault::Hang);
+    // sleep: the command ends when the test says so
     let sleep = bash("1", "until test -e go; do sleep 0.01; done");
     let mut caller = Caller::start(Scene::new(vec![hang, sleep, Scenario::text("Half of it.")]));
     caller.client.done("prompt", &json!({"message": "Build."}));

@@ -120,6 +120,7 @@ fn extension_sees_that_a_gate_is_off() {
 
 #[test]
 fn extension_sees_interventions_in_a_run() {
+    // sleep: the command ends when the test says so
     let wait = r#"{"command":"until test -e go; do sleep 0.01; done"}"#;
     let two =
         |first: &str| Scenario::new().tool("1", "bash", first).tool("2", "bash", r#"{"command":"env"}"#);
