@@ -5,4 +5,5 @@ mod calls;
 mod events;
 mod hooks;
 mod mirror;
+mod mixed;
 mod sessions;

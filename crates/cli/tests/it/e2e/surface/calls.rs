@@ -52,7 +52,8 @@ impl Caller {
     pub(super) fn finish_call(&self, id: &str) -> Value {
         let mut result = Value::Null;
         let arrived = eventually(|| {
-            let mut results = self.scene.marks().into_iter().map(|mark| serde_json::from_str(&mark).unwrap());
+            let marks = self.scene.marks();
+            let mut results = marks.iter().filter_map(|mark| serde_json::from_str(mark).ok());
             result = results.rfind(|result: &Value| result["id"] == id).unwrap_or_default();
             !result.is_null()
         });
