@@ -1,5 +1,6 @@
 //! The rows by group: one file for each group, and one line in this list.
 
+mod calls;
 mod content;
 mod files;
 mod gates;
@@ -57,6 +58,7 @@ const GROUPS: &[&[FaultRow]] = &[
     trust::ATTEMPTS,
     install::ROWS,
     models::ROWS,
+    calls::ROWS,
     hooks::gates::ROWS,
     hooks::pipes::ROWS,
     hooks::replies::ROWS,

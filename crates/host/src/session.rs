@@ -35,6 +35,7 @@ use std::time::{Duration, Instant};
 
 use haft_core::hooks::GateClock;
 use haft_packages::Permissions;
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ext::{CancelRequest, HostFrame, Limits, Ping, capability};
 use haft_protocol::ids::{ExtensionName, RequestId};
 
@@ -520,6 +521,9 @@ impl<T> ExtensionSession<T> {
 
     /// Ends the calls that serve the query in this line, because no caller waits for its answer.
     fn end_calls_for(&mut self, line: u64) {
+        if !is_up(Defense::ServedRequests) {
+            return;
+        }
         for id in self.calls.ended_by(line, &self.pending) {
             self.out.push(SessionOutput::CancelCall(id));
         }

@@ -138,6 +138,8 @@ defenses! {
     ServiceGrants,
     /// Runs an approved gate only from the read-only store.
     SealedGates,
+    /// Ends the calls that serve a request for which no caller waits.
+    ServedRequests,
     /// Allows one writer for each session.
     SessionLock,
     /// Reads only the end of the file when a session is resumed.
@@ -166,6 +168,8 @@ defenses! {
     TrustedPath,
     /// Ignores keys typed before a dialog appeared.
     TypeAhead,
+    /// Ignores a call with the id of an open call.
+    UniqueCalls,
     /// Gives every request a unique id.
     UniqueIds,
     /// Keeps a connection open after a frame of unknown type.

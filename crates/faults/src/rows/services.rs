@@ -162,6 +162,13 @@ async fn denies_calls_outside_grant(world: &mut World) -> Result<()> {
         (new("link".to_owned()), Some("fs.write")),
         (new(at(&world.dir.join("home/new"))), Some("fs.write")),
         (call_request("exec", json!({"command": "touch ../outside/new"})), Some("exec")),
+        (call_request("lock_file", json!({"path": "a"})), Some("files.lock")),
+        (call_request("confirm", json!({"title": "Sure?"})), Some("ui")),
+        (call_request("set_title", json!({"text": "mine"})), Some("ui")),
+        (call_request("emit", json!({"channel": "a", "data": 1})), Some("bus")),
+        (call_request("get_messages", json!({})), Some("session.read")),
+        (call_request("append_entry", json!({"kind": "a", "data": 1})), Some("session.write")),
+        (call_request("prompt", json!({"message": "rm"})), Some("session.control")),
     ];
     let wanted: Vec<Value> = calls.iter().map(|(call, _)| call.clone()).collect();
     let permissions: Permissions = serde_json::from_value(json!({"host": ["fs.read", "fs.write"]}))?;

@@ -10,7 +10,7 @@ use haft_core::model::ModelInfo;
 use haft_host::{FailingGate, Frontend, GateChoice, HostConfig, Timeouts};
 use haft_launch::Launcher;
 use haft_packages::{ExtensionDialect, ExtensionOrigin, ExtensionSpec, GuardRoles, LaunchPlan};
-use haft_protocol::ext::{Panel, PanelRender};
+use haft_protocol::ext::{AskAnswer, AskCall, AskEnd, Panel, PanelRender};
 use haft_protocol::ids::{ExtensionName, PanelId};
 use tokio_util::sync::CancellationToken;
 
@@ -188,6 +188,15 @@ impl Frontend for RecordingFrontend {
         self.note(format!("{extension} inserts {text:?}"));
     }
 
+    /// Shows the question until it is withdrawn: this person never answers.
+    async fn ask(&self, cancel: &CancellationToken, extension: &ExtensionName, ask: &AskCall) -> AskAnswer {
+        self.note(format!("{extension} asks {}", ask.kind()));
+        // The host drops the future of a withdrawn question.
+        let _shown = ShownQuestion { screen: self, extension };
+        cancel.cancelled().await;
+        ask.without_answer(AskEnd::Cancelled)
+    }
+
     async fn ask_about_failing_gate(&self, _: &CancellationToken, failing: &FailingGate) -> GateChoice {
         self.note(format!(
             "{} keeps failing, {} times: {}",
@@ -198,6 +207,18 @@ impl Frontend for RecordingFrontend {
 
     fn extension_gone(&self, extension: &ExtensionName) {
         self.note(format!("{extension} is gone"));
+    }
+}
+
+/// A question on the screen; dropping it withdraws the question.
+struct ShownQuestion<'a> {
+    screen: &'a RecordingFrontend,
+    extension: &'a ExtensionName,
+}
+
+impl Drop for ShownQuestion<'_> {
+    fn drop(&mut self) {
+        self.screen.note(format!("{} no longer asks", self.extension));
     }
 }
 

@@ -422,7 +422,10 @@ impl<T> ExtensionSession<T> {
 
     fn on_host_call(&mut self, call: HostCall, bytes: usize, now: Instant) {
         let id = call.id.clone();
-        if let Some(id) = id.as_ref().filter(|id| self.calls.contains(&CallId::Named((*id).clone()))) {
+        let is_open = |id: &&RequestId| self.calls.contains(&CallId::Named((*id).clone()));
+        if let Some(id) = id.as_ref().filter(is_open)
+            && is_up(Defense::UniqueCalls)
+        {
             // An answer could be mistaken for the answer to the other call.
             self.count_unrequested(bytes, now);
             let id = excerpt(id.as_str().as_bytes());

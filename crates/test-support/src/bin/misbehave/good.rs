@@ -4,6 +4,7 @@ use std::process::exit;
 
 use serde_json::{Value, json};
 
+use crate::calls::UNREAD_MIRROR;
 use crate::content;
 use crate::fault::{AfterFault, FaultMoment, FaultSpec};
 use crate::floods::BUS_LOOP;
@@ -24,10 +25,13 @@ const EVENTS: &[&str] = &["session_start", "turn_start", "tool_call", "assistant
 pub(crate) fn hello(peer: &mut ExtensionPeer) {
     let name = peer.name.clone();
     let bus = (peer.fault == BUS_LOOP).then_some("bus");
-    let capabilities: Vec<_> = ["ping", "tools_2", "progress"].into_iter().chain(bus).collect();
-    peer.send_frame(
-        &json!({"type": "hello", "name": name, "version": "1.0.0", "capabilities": capabilities}),
-    );
+    let mirror = (peer.fault == UNREAD_MIRROR).then_some("mirror");
+    let capabilities: Vec<_> = ["ping", "tools_2", "progress"].into_iter().chain(bus).chain(mirror).collect();
+    let mut hello = json!({"type": "hello", "name": name, "version": "1.0.0", "capabilities": capabilities});
+    if mirror.is_some() {
+        hello["mirror"] = json!(["entries", "busy"]);
+    }
+    peer.send_frame(&hello);
 }
 
 pub(crate) fn send_registrations(peer: &mut ExtensionPeer) {

@@ -10,6 +10,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "starts shells that outlive the extension")]
 
+mod calls;
 mod content;
 mod fault;
 mod floods;
@@ -44,6 +45,7 @@ const FAULTS: &[&[FaultSpec]] = &[
     goals::FAULTS,
     content::FAULTS,
     gates::FAULTS,
+    calls::FAULTS,
 ];
 
 /// The size of a scanner's fixed buffer.
