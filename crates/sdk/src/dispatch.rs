@@ -127,7 +127,7 @@ impl FrameDispatcher {
                 self.enqueue_one_way(OneWay::Panel(close.panel_id, PanelEvent::Closed))?
             }
             HostFrame::Cancel(cancel) => self.host.open_requests().cancel(&cancel.id),
-            HostFrame::HostResult(result) => self.host.calls().complete(result),
+            HostFrame::HostResult(result) => self.host.deliver_result(result),
             HostFrame::State(change) => self.host.session_mirror().apply_state(change),
             HostFrame::Entries(change) => self.host.session_mirror().apply_entries(change),
             HostFrame::Ping(ping) => self.outbox.push(Pong { id: ping.id }),

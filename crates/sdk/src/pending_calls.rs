@@ -15,11 +15,11 @@ pub(crate) struct PendingCalls {
 }
 
 impl PendingCalls {
-    /// Delivers a result. A result without a waiting call is ignored.
-    pub(crate) fn complete(&self, result: HostResult) {
-        if let Some(waiting) = self.lock_open().remove(&result.id) {
-            // The caller may be gone.
-            drop(waiting.send(result));
+    /// Delivers a result, or returns it if its caller is gone.
+    pub(crate) fn complete(&self, result: HostResult) -> Option<HostResult> {
+        match self.lock_open().remove(&result.id) {
+            Some(waiting) => waiting.send(result).err(),
+            None => Some(result),
         }
     }
 

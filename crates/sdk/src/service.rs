@@ -14,6 +14,7 @@ use haft_protocol::ext::{
 use haft_protocol::ids::RequestId;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
 
 use crate::host::Host;
 use crate::tool::ToolResult;
@@ -316,13 +317,27 @@ impl Host {
     ) -> Result<HostResult, HostError> {
         let (id, result) = self.calls().begin();
         let call = HostCall { id: Some(id.clone()), call: name.into(), args, under, session };
-        let asking = PendingHostCall { host: self, id: Some(id) };
+        let mut asking = PendingHostCall { host: self, id: Some(id), result };
         let sent = self.outbox().send(call);
         sent.map_err(|error| HostError::Failed { reason: error.to_string() })?;
-        let result = result.await;
-        asking.disarm();
+        let result = (&mut asking.result).await;
+        asking.id = None;
         let gone = || HostError::Unavailable { reason: "the connection to the host is closed".to_owned() };
         result.map_err(|_| gone())
+    }
+
+    /// Delivers the result of a call.
+    pub(crate) fn deliver_result(&self, result: HostResult) {
+        if let Some(unclaimed) = self.calls().complete(result) {
+            self.release_unclaimed(unclaimed);
+        }
+    }
+
+    /// Releases the lock that a call got while its caller went away.
+    fn release_unclaimed(&self, result: HostResult) {
+        if let Some(lease) = result.value.and_then(|value| value.read().ok()) {
+            drop(FileLock::new(self.clone(), lease));
+        }
     }
 }
 
@@ -337,20 +352,16 @@ struct CallScope {
 struct PendingHostCall<'a> {
     host: &'a Host,
     id: Option<RequestId>,
-}
-
-impl PendingHostCall<'_> {
-    fn disarm(mut self) {
-        self.id = None;
-    }
+    result: oneshot::Receiver<HostResult>,
 }
 
 impl Drop for PendingHostCall<'_> {
     fn drop(&mut self) {
-        if let Some(id) = self.id.take()
-            && self.host.calls().forget(&id)
-        {
+        let Some(id) = self.id.take() else { return };
+        if self.host.calls().forget(&id) {
             self.host.outbox().push(HostCallCancel { id });
+        } else if let Ok(result) = self.result.try_recv() {
+            self.host.release_unclaimed(result);
         }
     }
 }

@@ -61,6 +61,26 @@ async fn dropped_call_is_cancelled() {
 }
 
 #[tokio::test]
+async fn lock_that_arrives_after_its_caller_went_away_is_released() {
+    let hurries = Extension::new("hurries", "1.0.0").tool("hurry", "", |_: NoArgs, host: Host| async move {
+        let dropped = tokio::select! {
+            biased;
+            _ = host.lock_file("a") => false,
+            () = std::future::ready(()) => true,
+        };
+        ToolResult::text(dropped.to_string())
+    });
+    let harness = Harness::start(hurries).await;
+    assert_eq!(harness.tool("hurry", json!({})).await, ToolResult::text("true"));
+    let granted =
+        json!({"type": "host_result", "id": "c1", "value": {"lease": "lock-7", "lasts_ms": 60_000}});
+    harness.send_line(&granted.to_string()).await;
+    let transcript = harness.shutdown().await;
+    let unlock = r#"{"type":"host_call","call":"unlock_file","args":{"lease":"lock-7"}}"#;
+    assert!(transcript.contains(unlock), "{transcript}");
+}
+
+#[tokio::test]
 async fn hook_handler_can_read_files_and_sees_the_caller() {
     let harness = Harness::start_served(extension(), |_, _| Ok("notes".to_owned())).await;
     let args = || json!({"command": "ls"});
