@@ -45,7 +45,7 @@ pub use event::{EventGap, LifecycleEvent};
 pub use file_lock::{FileLease, FileLockCall, LockFileCall, UnlockFileCall};
 pub use frames::{ExtensionFrame, HostFrame};
 pub use handshake::{
-    ExtensionConfig, Hello, HelloAck, PROTOCOL_VERSION, Ready, Shutdown, ShutdownAck, capability,
+    ExtensionConfig, Hello, HelloAck, HostMode, PROTOCOL_VERSION, Ready, Shutdown, ShutdownAck, capability,
 };
 pub use host_call::{HostCall, HostCallCancel, HostCallKind, HostCallTarget, HostResult};
 pub use intercept::{

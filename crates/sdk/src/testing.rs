@@ -92,6 +92,7 @@ pub struct Harness {
 pub fn host_info() -> HelloAck {
     HelloAck {
         protocol_version: PROTOCOL_VERSION,
+        mode: None,
         zot_version: "0.0.0".into(),
         haft_version: Some("0.0.0".into()),
         provider: "scripted".into(),

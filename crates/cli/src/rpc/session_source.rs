@@ -8,6 +8,7 @@ use haft_core::Agent;
 use haft_core::model::{Model, ModelInfo};
 use haft_core::session::Session;
 use haft_protocol::content::InputSource;
+use haft_protocol::ext::HostMode;
 use haft_protocol::rpc::{self, CommandFailure, CommandInfo, ErrorCode, SessionInfo};
 use haft_rpc::{OpenedSession, ScreenFactory, SessionChoice, TemplateExpansion, stored_info};
 
@@ -101,7 +102,9 @@ impl SessionSource {
         // Opening repaired the file already, so the repairs are reported now or never.
         let events = screen.events();
         parts.session.take_repair_events().into_iter().for_each(|event| events(event));
-        let joined = run::build_agent(parts, SessionOutputs::for_screen(&screen)).await?;
+        let mode =
+            if self.input_source == InputSource::Interactive { HostMode::Interactive } else { HostMode::Rpc };
+        let joined = run::build_agent(parts.in_mode(mode), SessionOutputs::for_screen(&screen)).await?;
         if let Err(error) = joined.check().await {
             joined.host.shutdown().await;
             return Err(error);

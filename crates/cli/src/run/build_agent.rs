@@ -25,7 +25,7 @@ use haft_packages::install::lock::ApprovalStore;
 use haft_packages::{ExtensionEnv, ExtensionOrigin, ToolPins, check_grant};
 use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::ext::ExtensionConfig;
+use haft_protocol::ext::{ExtensionConfig, HostMode};
 use haft_protocol::ids::ExtensionName;
 use haft_tools::{ServiceTools, builtin_tools, skill_tool};
 use tokio::sync::watch;
@@ -178,6 +178,11 @@ impl RunParts {
             secrets,
             ..plain
         })
+    }
+
+    /// Sets the mode that extensions are told.
+    pub(crate) fn in_mode(self, mode: HostMode) -> Self {
+        Self { host: HostConfig { mode: Some(mode), ..self.host }, ..self }
     }
 }
 

@@ -8,6 +8,7 @@ use haft_core::sanitize::{sanitize, sanitize_line};
 use haft_core::session::Session;
 use haft_protocol::content::joined_text;
 use haft_protocol::event::{AgentEvent, ExtensionFault, NoteLevel};
+use haft_protocol::ext::HostMode;
 use haft_protocol::ids::{ExtensionName, ToolCallId};
 use haft_protocol::message::{TokenUsage, text_of};
 use haft_rpc::{EventWriter, WriteError, line};
@@ -31,6 +32,14 @@ pub(crate) enum RunOutput {
 }
 
 impl RunOutput {
+    /// Returns the mode that extensions are told.
+    pub(crate) fn mode(&self) -> HostMode {
+        match self {
+            Self::Answer { .. } => HostMode::Print,
+            Self::Json(_) => HostMode::Json,
+        }
+    }
+
     pub(crate) fn answer() -> Self {
         Self::answer_with(io::stderr().is_terminal())
     }

@@ -79,6 +79,7 @@ mod tests {
             data_dir: None,
             capabilities: vec!["ping".into()],
             limits: None,
+            mode: None,
             config: None,
             sandbox: None,
             granted: None,

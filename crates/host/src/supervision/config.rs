@@ -14,7 +14,7 @@ use haft_packages::file_name::safe_file_name;
 use haft_packages::{
     ExtensionEnv, ExtensionSpec, LaunchPlan, PathError, ProjectCheck, SandboxGrant, ToolPins,
 };
-use haft_protocol::ext::{ExtensionConfig, Limits};
+use haft_protocol::ext::{ExtensionConfig, HostMode, Limits};
 use haft_protocol::ids::ExtensionName;
 
 use crate::timeouts::Timeouts;
@@ -48,6 +48,8 @@ pub struct HostConfig {
     pub version: String,
     /// The active model, for `hello_ack`.
     pub model: ModelInfo,
+    /// The way in which the program runs, for `hello_ack`; `None` for an embedding program.
+    pub mode: Option<HostMode>,
     /// The working directory of the agent. A relative path is made absolute.
     pub cwd: PathBuf,
     /// The directory of the extensions' log files; `None` writes none.
@@ -107,6 +109,7 @@ impl HostConfig {
         Self {
             version: version.into(),
             model,
+            mode: None,
             cwd: cwd.into(),
             logs: None,
             data: None,

@@ -257,6 +257,7 @@ impl HostContext {
             extension_dir: None,
             capabilities: self.host_capabilities(),
             limits: Some(Box::new(timeouts.apply_to_limits(config.limits))),
+            mode: config.mode,
             config: None,
             sandbox: None,
             granted: None,

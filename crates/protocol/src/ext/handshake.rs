@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::Limits;
 use crate::json::{RawJson, optional_object};
+use crate::named_enum::named_enum;
 use crate::read::{self, null_is_default};
 use crate::reader::JsonText;
 
@@ -194,6 +195,9 @@ pub struct HelloAck {
     /// The limits of this connection; absent if the host is zot.
     #[serde(default, deserialize_with = "named_limits", skip_serializing_if = "Option::is_none")]
     pub limits: Option<Box<Limits>>,
+    /// The way in which haft runs; absent if the host is zot or another program. Since haft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<HostMode>,
     /// The user's settings for this extension; absent if there are none. The extension defines
     /// their form. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -208,6 +212,20 @@ pub struct HelloAck {
     #[serde(default, deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::json::object_schema")]
     pub granted: Option<RawJson>,
+}
+
+named_enum! {
+    /// The way in which haft runs.
+    pub enum HostMode {
+        /// The terminal interface: a person answers questions.
+        Interactive = "interactive",
+        /// `haft rpc`: a client answers questions if it said so.
+        Rpc = "rpc",
+        /// `haft -p`: nobody answers questions.
+        Print = "print",
+        /// `haft --json`: nobody answers questions.
+        Json = "json",
+    }
 }
 
 /// The settings of one extension: a JSON object. They may contain keys, so `Debug` hides them.

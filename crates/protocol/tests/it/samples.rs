@@ -227,6 +227,7 @@ fn refused() -> HostResult {
 fn hello_ack() -> HelloAck {
     HelloAck {
         protocol_version: PROTOCOL_VERSION,
+        mode: Some(HostMode::Rpc),
         zot_version: "0.1.0".into(),
         haft_version: Some("0.1.0".into()),
         provider: "anthropic".into(),

@@ -138,13 +138,14 @@ fn hello_ack() -> impl Strategy<Value = HostFrame> {
     let words = (text(), text(), text(), text());
     let options = (option::of(text()), option::of(text()), option::of(text()), option::of(text()));
     let config = option::of(object().prop_map(|object| ExtensionConfig::new(object).unwrap()));
-    (any::<u32>(), words, options, texts(), (any::<bool>(), config, option::of(object()))).prop_map(
+    let mode = option::of(prop::sample::select(HostMode::ALL));
+    (any::<u32>(), words, options, texts(), (any::<bool>(), config, option::of(object()), mode)).prop_map(
         |(
             protocol_version,
             (zot_version, provider, model, cwd),
             options,
             capabilities,
-            (limits, config, granted),
+            (limits, config, granted, mode),
         )| {
             let (haft_version, extension_dir, data_dir, sandbox) = options;
             let limits = limits.then(Box::<Limits>::default);
@@ -159,6 +160,7 @@ fn hello_ack() -> impl Strategy<Value = HostFrame> {
                 data_dir,
                 capabilities,
                 limits,
+                mode,
                 config,
                 sandbox,
                 granted,

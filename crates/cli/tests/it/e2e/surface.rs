@@ -3,6 +3,7 @@
 
 mod calls;
 mod events;
+mod greeting;
 mod hooks;
 mod mirror;
 mod mixed;

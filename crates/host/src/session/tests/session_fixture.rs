@@ -45,6 +45,7 @@ impl SessionFixture {
     fn with(limits: Limits, granted: Option<Arc<Permissions>>) -> Self {
         let ack = HelloAck {
             protocol_version: 1,
+            mode: None,
             zot_version: "0.1.0".into(),
             haft_version: None,
             provider: "scripted".into(),
