@@ -15,13 +15,16 @@ use crate::agent_state::{AgentState, ToolSchemaError};
 use crate::call::ExtensionToolRunner;
 use crate::compact::{CompactError, CompactionOutcome};
 use crate::error::TurnErrorKind;
-use crate::hooks::{ReviewedUserBash, UserBash, UserInput, UserInputDecision, review_command};
+use crate::hooks::{
+    self, HookSummary, PendingFork, PendingMove, PendingSwitch, ReviewedUserBash, SessionChangeError,
+    UserBash, UserInput, UserInputDecision, review_command,
+};
 use crate::model::{Model, ModelFacts, ModelInfo, ThinkingLevel};
 use crate::queue::{
     AddMessageError, MessageDelivery, Prompt, QueueDelivery, QueueError, QueueKind, QueuedMessages,
 };
 use crate::run::Run;
-use crate::session::entry::CustomMessage;
+use crate::session::entry::{BranchSummary, CustomMessage, SessionEntry};
 use crate::session::{Durability, Session, SessionError};
 use crate::stats::SessionStats;
 use crate::tool::{ToolSet, ToolSpec};
@@ -106,6 +109,56 @@ impl Agent {
     pub async fn review_user_bash(&self, cancel: &CancellationToken, bash: UserBash) -> ReviewedUserBash {
         let hooks = self.inner.current_hooks().on_user_bash;
         review_command(&hooks, cancel, bash).await
+    }
+
+    /// Asks the [`BeforeSwitch`](hooks::BeforeSwitch) hooks about a session that is about to be opened.
+    ///
+    /// # Errors
+    /// [`SessionChangeError`] if a hook blocks it, or the wait was cancelled.
+    pub async fn review_switch(
+        &self,
+        cancel: &CancellationToken,
+        switch: &PendingSwitch,
+    ) -> Result<(), SessionChangeError> {
+        hooks::review_switch(self.inner.current_hooks().before_switch, cancel, switch).await
+    }
+
+    /// Asks the [`BeforeFork`](hooks::BeforeFork) hooks about a copy of the conversation.
+    ///
+    /// # Errors
+    /// [`SessionChangeError`] if a hook blocks it, or the wait was cancelled.
+    pub async fn review_fork(
+        &self,
+        cancel: &CancellationToken,
+        fork: &PendingFork,
+    ) -> Result<(), SessionChangeError> {
+        hooks::review_fork(self.inner.current_hooks().before_fork, cancel, fork).await
+    }
+
+    /// Asks the [`BeforeTree`](hooks::BeforeTree) hooks about a move of the session. Returns the summary of a hook.
+    ///
+    /// # Errors
+    /// [`SessionChangeError`] if a hook blocks it, or the wait was cancelled.
+    pub async fn review_move(
+        &self,
+        cancel: &CancellationToken,
+        pending: &PendingMove,
+    ) -> Result<Option<HookSummary>, SessionChangeError> {
+        hooks::review_move(self.inner.current_hooks().before_tree, cancel, pending).await
+    }
+
+    /// Asks the model for a summary of a branch that the session is about to leave. The caller moves the session and
+    /// appends the summary. A summary and a run exclude each other.
+    ///
+    /// # Errors
+    /// [`CompactError`] if there is nothing to summarize, the agent is busy, or the request fails or is cancelled.
+    pub async fn summarize_branch(
+        &self,
+        cancel: CancellationToken,
+        left: &[Arc<SessionEntry>],
+        instructions: Option<String>,
+    ) -> Result<BranchSummary, CompactError> {
+        turn::summarize_branch(self.inner.clone(), cancel, left, instructions).await
     }
 
     /// Starts a run without a new prompt. The run works on queued messages, or on a transcript whose last message has

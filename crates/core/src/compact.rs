@@ -25,7 +25,7 @@ use crate::session::entry::{Compaction, EntryBody, MessageEntry, ResponseMetadat
 use crate::stats::estimated_tokens;
 
 pub use prompt::entry_text;
-pub(crate) use prompt::{SYSTEM, summary_prompt, truncate_summary};
+pub(crate) use prompt::{SYSTEM, SummaryMaterial, summary_prompt, truncate_summary};
 
 /// The conversation that is about to be summarized.
 #[derive(Debug, Clone, PartialEq)]

@@ -69,6 +69,7 @@
 mod gate_clock;
 mod input;
 mod model_call;
+mod session_change;
 mod settle;
 mod tool_call;
 mod user_bash;
@@ -92,6 +93,11 @@ pub use model_call::{
     AfterModelResponse, BeforeModelRequest, OutgoingRequest, ReceivedResponse, RequestDecision, RequestEdit,
     ResponseDecision,
 };
+pub use session_change::{
+    BeforeFork, BeforeSwitch, BeforeTree, BranchDecision, HookSummary, PendingFork, PendingMove,
+    PendingSwitch, SessionChangeDecision, SessionChangeError, SwitchReason,
+};
+pub(crate) use session_change::{review_fork, review_move, review_switch};
 pub use settle::{BeforeSettle, MAX_CONTINUATIONS, SettleDecision, SettlingRun};
 pub use tool_call::{
     AfterBlock, AfterToolExecute, ApproveTool, ApproverDecision, BeforeToolExecute, FinishedCall, HookRole,
@@ -114,6 +120,12 @@ pub struct HookSet {
     pub on_input: Vec<Arc<dyn OnInput>>,
     /// Asked about each shell command of the user.
     pub on_user_bash: Vec<Arc<dyn OnUserBash>>,
+    /// Asked before another session is opened.
+    pub before_switch: Vec<Arc<dyn BeforeSwitch>>,
+    /// Asked before the conversation is copied.
+    pub before_fork: Vec<Arc<dyn BeforeFork>>,
+    /// Asked before the session continues from another entry.
+    pub before_tree: Vec<Arc<dyn BeforeTree>>,
     /// Asked once per prompt.
     pub before_agent_start: Vec<Arc<dyn BeforeAgentStart>>,
     /// Asked once per step.
@@ -147,6 +159,9 @@ impl HookSet {
     pub fn extend(&mut self, other: Self) {
         self.on_input.extend(other.on_input);
         self.on_user_bash.extend(other.on_user_bash);
+        self.before_switch.extend(other.before_switch);
+        self.before_fork.extend(other.before_fork);
+        self.before_tree.extend(other.before_tree);
         self.before_agent_start.extend(other.before_agent_start);
         self.before_turn.extend(other.before_turn);
         self.before_model_request.extend(other.before_model_request);
@@ -168,6 +183,9 @@ impl std::fmt::Debug for HookSet {
         f.debug_struct("Hooks")
             .field("on_input", &self.on_input.len())
             .field("on_user_bash", &self.on_user_bash.len())
+            .field("before_switch", &self.before_switch.len())
+            .field("before_fork", &self.before_fork.len())
+            .field("before_tree", &self.before_tree.len())
             .field("before_agent_start", &self.before_agent_start.len())
             .field("before_turn", &self.before_turn.len())
             .field("before_model_request", &self.before_model_request.len())

@@ -48,7 +48,7 @@ pub use line::EntryLineLimits;
 pub use recover::{RecoveredSession, SessionRepair, recover};
 pub use snapshot::WatchedSession;
 pub use tags::tag_text;
-pub use tree::{fold_tags, labels};
+pub use tree::{fold_tags, labels, left_branch};
 pub use watch::{SessionChange, SessionWatcher};
 
 /// The guarantee that an entry needs before it is acknowledged. In both cases it survives the end of the program.

@@ -1,6 +1,7 @@
 //! Runs one prompt from beginning to end: performs the actions of the state machine and feeds it the results.
 
 mod ask;
+mod branch;
 mod compact;
 mod request;
 mod settle;
@@ -29,6 +30,7 @@ use crate::session::intervention::{HookIntervention, InterventionAction};
 use crate::session::{EntryId, SessionError};
 use crate::transcript::PendingSave;
 use ask::IncompleteResponse;
+pub(crate) use branch::summarize_branch;
 use compact::ContextCompactor;
 pub(crate) use compact::run_manual_compaction as compact;
 use settle::RunSettlement;

@@ -379,6 +379,9 @@ const fn intercept_label(kind: InterceptKind) -> &'static str {
         InterceptKind::MessageEnd => "message_end intercept",
         InterceptKind::BeforeProviderRequest => "before_provider_request intercept",
         InterceptKind::UserBash => "user_bash intercept",
+        InterceptKind::BeforeSwitch => "before_switch intercept",
+        InterceptKind::BeforeFork => "before_fork intercept",
+        InterceptKind::BeforeTree => "before_tree intercept",
     }
 }
 

@@ -333,6 +333,15 @@ fn add_hooks_of(
     if now.takes_part(InterceptKind::UserBash) {
         hooks.on_user_bash.push(Arc::clone(entry) as _);
     }
+    if now.takes_part(InterceptKind::BeforeSwitch) {
+        hooks.before_switch.push(Arc::clone(entry) as _);
+    }
+    if now.takes_part(InterceptKind::BeforeFork) {
+        hooks.before_fork.push(Arc::clone(entry) as _);
+    }
+    if now.takes_part(InterceptKind::BeforeTree) {
+        hooks.before_tree.push(Arc::clone(entry) as _);
+    }
     if now.takes_part(InterceptKind::BeforeAgentStart) {
         hooks.before_agent_start.push(Arc::clone(entry) as _);
     }

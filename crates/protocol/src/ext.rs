@@ -49,15 +49,17 @@ pub use handshake::{
 };
 pub use host_call::{HostCall, HostCallCancel, HostCallKind, HostCallTarget, HostResult};
 pub use intercept::{
-    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeProviderRequestDecision,
-    BeforeSettleDecision, CompactEntry, ContextDecision, EventIntercept, EventInterceptResponse,
-    InputDecision, Intercept, InterceptAgentEnd, InterceptAgentStart, InterceptAssistantMessage,
-    InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptBeforeProviderRequest, InterceptBeforeSettle,
-    InterceptContext, InterceptHook, InterceptInput, InterceptKind, InterceptMessageEnd,
-    InterceptMessageStart, InterceptSessionShutdown, InterceptSessionStart, InterceptToolCall,
-    InterceptToolEnd, InterceptToolResult, InterceptTurnEnd, InterceptTurnStart, InterceptUserBash,
-    MessageEndDecision, MessageRole, SessionShutdownReason, SessionStartReason, ToolCallDecision,
-    ToolResultChange, ToolResultDecision, TurnStartDecision, UserBashDecision, UserBashResult,
+    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeForkDecision,
+    BeforeProviderRequestDecision, BeforeSettleDecision, BeforeSwitchDecision, BeforeTreeDecision,
+    CompactEntry, ContextDecision, EventIntercept, EventInterceptResponse, InputDecision, Intercept,
+    InterceptAgentEnd, InterceptAgentStart, InterceptAssistantMessage, InterceptBeforeAgentStart,
+    InterceptBeforeCompact, InterceptBeforeFork, InterceptBeforeProviderRequest, InterceptBeforeSettle,
+    InterceptBeforeSwitch, InterceptBeforeTree, InterceptContext, InterceptHook, InterceptInput,
+    InterceptKind, InterceptMessageEnd, InterceptMessageStart, InterceptSessionShutdown,
+    InterceptSessionStart, InterceptToolCall, InterceptToolEnd, InterceptToolResult, InterceptTurnEnd,
+    InterceptTurnStart, InterceptUserBash, MessageEndDecision, MessageRole, SessionShutdownReason,
+    SessionStartReason, SwitchReason, ToolCallDecision, ToolResultChange, ToolResultDecision,
+    TurnStartDecision, UserBashDecision, UserBashResult,
 };
 pub use limits::Limits;
 pub use mirror::{EntriesFrame, MirrorPart, StateFrame};

@@ -258,10 +258,12 @@ impl CommandScheduler {
             .collect()
     }
 
-    /// True for an open command of an extension.
-    pub(crate) fn is_of_extension(&self, ticket: CommandTicket) -> bool {
-        let asked = self.open.get(&ticket);
-        asked.is_some_and(|asked| matches!(asked.to, CommandSource::Extension(_)))
+    /// Returns the id of an open command if an extension sent it.
+    pub(crate) fn extension_command(&self, ticket: CommandTicket) -> Option<ExtensionCommandId> {
+        match self.open.get(&ticket)?.to {
+            CommandSource::Extension(id) => Some(id),
+            CommandSource::Client(_) => None,
+        }
     }
 
     pub(crate) fn is_working(&self) -> bool {
@@ -279,8 +281,13 @@ impl CommandScheduler {
 
     /// True if a job runs or a command changes the current entry of the session.
     fn is_busy(&self) -> bool {
+        self.works || !self.waiting.is_empty() || self.is_moving()
+    }
+
+    /// True if a command moves the session to another entry.
+    fn is_moving(&self) -> bool {
         let moves = |ticket| self.open.get(ticket).is_some_and(|asked| asked.kind == CommandKind::MoveTo);
-        self.works || !self.waiting.is_empty() || self.holding.iter().any(moves)
+        self.holding.iter().any(moves)
     }
 
     /// True if the client has too many open commands. The host limits those of extensions.
@@ -349,7 +356,7 @@ impl CommandScheduler {
             let taken = std::mem::take(&mut self.waiting).into_iter().filter_map(|waiting| waiting.ticket);
             effects.extend(taken.filter_map(|ticket| self.answer(ticket, Err(aborted_failure()))));
         }
-        effects.extend(self.works.then_some(SchedulerEffect::Stop));
+        effects.extend((self.works || self.is_moving()).then_some(SchedulerEffect::Stop));
         effects
     }
 

@@ -78,12 +78,19 @@ impl Drop for WithdrawCommandOnDrop<'_> {
     }
 }
 
+/// An extension that waits for a reply.
+#[derive(Debug)]
+struct WaitingCaller {
+    extension: ExtensionName,
+    reply: ReplySender,
+}
+
 /// The server's end: the commands of extensions, and the extensions that wait for replies.
 #[derive(Debug)]
 pub(crate) struct ExtensionCommandQueue {
     sender: ExtensionCommandSender,
     requests: mpsc::UnboundedReceiver<ExtensionRequest>,
-    waiting: HashMap<ExtensionCommandId, ReplySender>,
+    waiting: HashMap<ExtensionCommandId, WaitingCaller>,
 }
 
 impl ExtensionCommandQueue {
@@ -102,13 +109,23 @@ impl ExtensionCommandQueue {
         self.requests.recv().await
     }
 
-    pub(crate) fn expect_reply(&mut self, id: ExtensionCommandId, reply: ReplySender) {
-        self.waiting.insert(id, reply);
+    pub(crate) fn expect_reply(
+        &mut self,
+        id: ExtensionCommandId,
+        extension: ExtensionName,
+        reply: ReplySender,
+    ) {
+        self.waiting.insert(id, WaitingCaller { extension, reply });
+    }
+
+    /// Returns the extension that waits for the reply to a command.
+    pub(crate) fn find_caller(&self, id: ExtensionCommandId) -> Option<ExtensionName> {
+        self.waiting.get(&id).map(|caller| caller.extension.clone())
     }
 
     /// Sends the reply. Each command has at most one.
     pub(crate) fn reply(&mut self, id: ExtensionCommandId, outcome: Result<ReplyPayload, CommandFailure>) {
-        if let Some(reply) = self.waiting.remove(&id) {
+        if let Some(WaitingCaller { reply, .. }) = self.waiting.remove(&id) {
             // The extension may have ended.
             _ = reply.send(outcome);
         }

@@ -192,7 +192,7 @@ impl FrameDispatcher {
         EventIntercept { id, intercept }: EventIntercept,
     ) -> Result<(), ServeError> {
         let extension = Arc::clone(&self.extension);
-        let waits = &extension.waits;
+        let (hooks, waits) = (&extension.hooks, &extension.waits);
         match intercept {
             Intercept::ToolCall(input) => match extension.tool_call_handler(&input.tool_name) {
                 Some(ToolCallHandlerKind::Gate(handler)) => {
@@ -203,23 +203,26 @@ impl FrameDispatcher {
                 }
                 None => self.run_intercept::<InterceptToolCall, InterceptToolCall>(None, input, id),
             },
-            Intercept::TurnStart(input) => self.answer_hook(extension.turn_start.as_ref(), input, id),
+            Intercept::TurnStart(input) => self.answer_hook(hooks.turn_start.as_ref(), input, id),
             Intercept::AssistantMessage(input) => {
-                self.answer_hook(extension.assistant_message.as_ref(), input, id)
+                self.answer_hook(hooks.assistant_message.as_ref(), input, id)
             }
             Intercept::BeforeAgentStart(input) => {
-                self.answer_hook(extension.before_agent_start.as_ref(), input, id)
+                self.answer_hook(hooks.before_agent_start.as_ref(), input, id)
             }
-            Intercept::BeforeCompact(input) => self.answer_hook(extension.before_compact.as_ref(), input, id),
-            Intercept::ToolResult(input) => self.answer_hook(extension.tool_result.as_ref(), input, id),
-            Intercept::Input(input) => self.answer_hook(extension.input.as_ref(), input, id),
-            Intercept::BeforeSettle(input) => self.answer_hook(extension.before_settle.as_ref(), input, id),
-            Intercept::Context(input) => self.answer_hook(extension.context.as_ref(), input, id),
-            Intercept::MessageEnd(input) => self.answer_hook(extension.message_end.as_ref(), input, id),
+            Intercept::BeforeCompact(input) => self.answer_hook(hooks.before_compact.as_ref(), input, id),
+            Intercept::ToolResult(input) => self.answer_hook(hooks.tool_result.as_ref(), input, id),
+            Intercept::Input(input) => self.answer_hook(hooks.input.as_ref(), input, id),
+            Intercept::BeforeSettle(input) => self.answer_hook(hooks.before_settle.as_ref(), input, id),
+            Intercept::Context(input) => self.answer_hook(hooks.context.as_ref(), input, id),
+            Intercept::MessageEnd(input) => self.answer_hook(hooks.message_end.as_ref(), input, id),
             Intercept::BeforeProviderRequest(input) => {
-                self.answer_hook(extension.before_provider_request.as_ref(), input, id)
+                self.answer_hook(hooks.before_provider_request.as_ref(), input, id)
             }
-            Intercept::UserBash(input) => self.answer_hook(extension.user_bash.as_ref(), input, id),
+            Intercept::UserBash(input) => self.answer_hook(hooks.user_bash.as_ref(), input, id),
+            Intercept::BeforeSwitch(input) => self.answer_hook(hooks.before_switch.as_ref(), input, id),
+            Intercept::BeforeFork(input) => self.answer_hook(hooks.before_fork.as_ref(), input, id),
+            Intercept::BeforeTree(input) => self.answer_hook(hooks.before_tree.as_ref(), input, id),
             Intercept::SessionStart(input) => self.answer_hook(waits.session_start.as_ref(), input, id),
             Intercept::SessionShutdown(input) => self.answer_hook(waits.session_shutdown.as_ref(), input, id),
             Intercept::AgentStart(input) => self.answer_hook(waits.agent_start.as_ref(), input, id),

@@ -4,15 +4,17 @@ use std::collections::BTreeSet;
 
 use haft_protocol::RawJson;
 use haft_protocol::ext::{
-    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeProviderRequestDecision,
-    BeforeSettleDecision, BusMessage, CommandAction, ContextDecision, ExtensionFrame, Hello, InputDecision,
-    InterceptAgentEnd, InterceptAgentStart, InterceptAssistantMessage, InterceptBeforeAgentStart,
-    InterceptBeforeCompact, InterceptBeforeProviderRequest, InterceptBeforeSettle, InterceptContext,
-    InterceptInput, InterceptKind, InterceptMessageEnd, InterceptMessageStart, InterceptSessionShutdown,
-    InterceptSessionStart, InterceptToolCall, InterceptToolEnd, InterceptToolResult, InterceptTurnEnd,
-    InterceptTurnStart, InterceptUserBash, LifecycleEvent, MessageEndDecision, MirrorPart, Ready,
-    RegisterCommand, RegisterRejected, RegisterTool, SessionEvent, Subscribe, Subscription, ToolCallDecision,
-    ToolResultDecision, TurnStartDecision, UserBashDecision, capability,
+    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeForkDecision,
+    BeforeProviderRequestDecision, BeforeSettleDecision, BeforeSwitchDecision, BeforeTreeDecision,
+    BusMessage, CommandAction, ContextDecision, ExtensionFrame, Hello, InputDecision, InterceptAgentEnd,
+    InterceptAgentStart, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact,
+    InterceptBeforeFork, InterceptBeforeProviderRequest, InterceptBeforeSettle, InterceptBeforeSwitch,
+    InterceptBeforeTree, InterceptContext, InterceptInput, InterceptKind, InterceptMessageEnd,
+    InterceptMessageStart, InterceptSessionShutdown, InterceptSessionStart, InterceptToolCall,
+    InterceptToolEnd, InterceptToolResult, InterceptTurnEnd, InterceptTurnStart, InterceptUserBash,
+    LifecycleEvent, MessageEndDecision, MirrorPart, Ready, RegisterCommand, RegisterRejected, RegisterTool,
+    SessionEvent, Subscribe, Subscription, ToolCallDecision, ToolResultDecision, TurnStartDecision,
+    UserBashDecision, capability,
 };
 use haft_protocol::ids::PanelId;
 use haft_protocol::limits::MAX_TOOLS;
@@ -29,9 +31,14 @@ use crate::tool::ToolResult;
 use crate::tool_builder::ToolBuilder;
 
 pub(crate) mod check;
+mod event_handlers;
+mod hook_handlers;
 mod tool_call;
 mod waits;
 
+pub(crate) use event_handlers::EventHandler;
+use event_handlers::EventHandlers;
+use hook_handlers::HookHandlers;
 pub use tool_call::{GateDecision, ToolSelection};
 pub(crate) use tool_call::{ToolCallHandler, ToolCallHandlerKind};
 use waits::WaitHandlers;
@@ -51,34 +58,16 @@ pub struct Extension {
     /// The completion handlers, with the names of their commands.
     pub(crate) completions: Vec<(String, BoxedHandler<String, Vec<Completion>>)>,
     pub(crate) tools: Vec<(RegisterTool, BoxedHandler<RawJson, ToolResult>)>,
-    pub(crate) events: Vec<(String, ToolSelection, EventHandler)>,
+    pub(crate) events: EventHandlers,
     pub(crate) event_gap: Option<BoxedHandler<u64, ()>>,
     pub(crate) rejected: Option<BoxedHandler<RegisterRejected, ()>>,
     pub(crate) panels: Vec<(PanelId, BoxedHandler<PanelEvent, ()>)>,
     pub(crate) tool_calls: Vec<ToolCallHandler>,
-    pub(crate) turn_start: Option<BoxedHandler<InterceptTurnStart, TurnStartDecision>>,
-    pub(crate) assistant_message: Option<BoxedHandler<InterceptAssistantMessage, AssistantMessageDecision>>,
-    pub(crate) before_agent_start: Option<BoxedHandler<InterceptBeforeAgentStart, BeforeAgentStartDecision>>,
-    pub(crate) before_compact: Option<BoxedHandler<InterceptBeforeCompact, BeforeCompactDecision>>,
+    pub(crate) hooks: HookHandlers,
     pub(crate) waits: WaitHandlers,
-    pub(crate) tool_result: Option<BoxedHandler<InterceptToolResult, ToolResultDecision>>,
-    pub(crate) input: Option<BoxedHandler<InterceptInput, InputDecision>>,
-    pub(crate) before_settle: Option<BoxedHandler<InterceptBeforeSettle, BeforeSettleDecision>>,
-    pub(crate) context: Option<BoxedHandler<InterceptContext, ContextDecision>>,
-    pub(crate) message_end: Option<BoxedHandler<InterceptMessageEnd, MessageEndDecision>>,
     mirror: BTreeSet<MirrorPart>,
-    pub(crate) user_bash: Option<BoxedHandler<InterceptUserBash, UserBashDecision>>,
-    pub(crate) before_provider_request:
-        Option<BoxedHandler<InterceptBeforeProviderRequest, BeforeProviderRequestDecision>>,
     /// Duplicate or invalid registrations, reported when the extension starts.
     faults: Vec<String>,
-}
-
-/// A handler of an event, by the form that it reads.
-#[derive(Debug)]
-pub(crate) enum EventHandler {
-    Lifecycle(BoxedHandler<LifecycleEvent, ()>),
-    Session(BoxedHandler<SessionEvent, ()>),
 }
 
 impl Extension {
@@ -90,24 +79,14 @@ impl Extension {
             commands: Vec::new(),
             completions: Vec::new(),
             tools: Vec::new(),
-            events: Vec::new(),
+            events: EventHandlers::default(),
             event_gap: None,
             rejected: None,
             panels: Vec::new(),
             tool_calls: Vec::new(),
-            turn_start: None,
-            assistant_message: None,
-            before_agent_start: None,
-            before_compact: None,
             mirror: BTreeSet::new(),
+            hooks: HookHandlers::default(),
             waits: WaitHandlers::default(),
-            tool_result: None,
-            input: None,
-            before_settle: None,
-            context: None,
-            message_end: None,
-            user_bash: None,
-            before_provider_request: None,
             faults: Vec::new(),
         }
     }
@@ -214,7 +193,7 @@ impl Extension {
     /// at a time, in order; the host does not wait for them.
     pub fn on_event(mut self, event: impl Into<String>, handler: impl HandlerFn<LifecycleEvent, ()>) -> Self {
         let handler = EventHandler::Lifecycle(BoxedHandler::new(handler));
-        self.events.push((event.into(), ToolSelection::all(), handler));
+        self.events.add_handler(event, ToolSelection::all(), handler);
         self
     }
 
@@ -244,7 +223,7 @@ impl Extension {
         handler: impl HandlerFn<SessionEvent, ()>,
     ) -> Self {
         let handler = EventHandler::Session(BoxedHandler::new(handler));
-        self.events.push((event.into(), ToolSelection::all(), handler));
+        self.events.add_handler(event, ToolSelection::all(), handler);
         self
     }
 
@@ -279,13 +258,8 @@ impl Extension {
             }
         };
         let handler = EventHandler::Session(BoxedHandler::new(read));
-        self.events.push((BusMessage::EVENT.to_owned(), ToolSelection::all(), handler));
+        self.events.add_handler(BusMessage::EVENT, ToolSelection::all(), handler);
         self
-    }
-
-    /// True if a handler wants messages of the bus.
-    fn reads_bus(&self) -> bool {
-        self.events.iter().any(|(name, ..)| name == BusMessage::EVENT)
     }
 
     /// Registers a handler for events that were lost because this extension reads too slowly. It
@@ -323,7 +297,7 @@ impl Extension {
         mut self,
         handler: impl HandlerFn<InterceptTurnStart, TurnStartDecision>,
     ) -> Self {
-        let earlier = self.turn_start.replace(BoxedHandler::new(handler));
+        let earlier = self.hooks.turn_start.replace(BoxedHandler::new(handler));
         self.note_duplicate(earlier.is_none(), InterceptKind::TurnStart)
     }
 
@@ -333,7 +307,7 @@ impl Extension {
         mut self,
         handler: impl HandlerFn<InterceptAssistantMessage, AssistantMessageDecision>,
     ) -> Self {
-        let earlier = self.assistant_message.replace(BoxedHandler::new(handler));
+        let earlier = self.hooks.assistant_message.replace(BoxedHandler::new(handler));
         self.note_duplicate(earlier.is_none(), InterceptKind::AssistantMessage)
     }
 
@@ -343,7 +317,7 @@ impl Extension {
         mut self,
         handler: impl HandlerFn<InterceptBeforeAgentStart, BeforeAgentStartDecision>,
     ) -> Self {
-        let earlier = self.before_agent_start.replace(BoxedHandler::new(handler));
+        let earlier = self.hooks.before_agent_start.replace(BoxedHandler::new(handler));
         self.note_duplicate(earlier.is_none(), InterceptKind::BeforeAgentStart)
     }
 
@@ -353,7 +327,7 @@ impl Extension {
         mut self,
         handler: impl HandlerFn<InterceptBeforeCompact, BeforeCompactDecision>,
     ) -> Self {
-        let earlier = self.before_compact.replace(BoxedHandler::new(handler));
+        let earlier = self.hooks.before_compact.replace(BoxedHandler::new(handler));
         self.note_duplicate(earlier.is_none(), InterceptKind::BeforeCompact)
     }
 
@@ -428,7 +402,7 @@ impl Extension {
         mut self,
         handler: impl HandlerFn<InterceptToolResult, ToolResultDecision>,
     ) -> Self {
-        let earlier = self.tool_result.replace(BoxedHandler::new(handler));
+        let earlier = self.hooks.tool_result.replace(BoxedHandler::new(handler));
         self.note_duplicate(earlier.is_none(), InterceptKind::ToolResult)
     }
 
@@ -448,7 +422,7 @@ impl Extension {
     /// # drop(extension);
     /// ```
     pub fn intercept_input(mut self, handler: impl HandlerFn<InterceptInput, InputDecision>) -> Self {
-        let earlier = self.input.replace(BoxedHandler::new(handler));
+        let earlier = self.hooks.input.replace(BoxedHandler::new(handler));
         self.note_duplicate(earlier.is_none(), InterceptKind::Input)
     }
 
@@ -459,7 +433,7 @@ impl Extension {
         mut self,
         handler: impl HandlerFn<InterceptBeforeSettle, BeforeSettleDecision>,
     ) -> Self {
-        let earlier = self.before_settle.replace(BoxedHandler::new(handler));
+        let earlier = self.hooks.before_settle.replace(BoxedHandler::new(handler));
         self.note_duplicate(earlier.is_none(), InterceptKind::BeforeSettle)
     }
 
@@ -481,7 +455,7 @@ impl Extension {
     /// # drop(extension);
     /// ```
     pub fn intercept_context(mut self, handler: impl HandlerFn<InterceptContext, ContextDecision>) -> Self {
-        let earlier = self.context.replace(BoxedHandler::new(handler));
+        let earlier = self.hooks.context.replace(BoxedHandler::new(handler));
         self.note_duplicate(earlier.is_none(), InterceptKind::Context)
     }
 
@@ -492,7 +466,7 @@ impl Extension {
         mut self,
         handler: impl HandlerFn<InterceptMessageEnd, MessageEndDecision>,
     ) -> Self {
-        let earlier = self.message_end.replace(BoxedHandler::new(handler));
+        let earlier = self.hooks.message_end.replace(BoxedHandler::new(handler));
         self.note_duplicate(earlier.is_none(), InterceptKind::MessageEnd)
     }
 
@@ -515,7 +489,7 @@ impl Extension {
         mut self,
         handler: impl HandlerFn<InterceptBeforeProviderRequest, BeforeProviderRequestDecision>,
     ) -> Self {
-        let earlier = self.before_provider_request.replace(BoxedHandler::new(handler));
+        let earlier = self.hooks.before_provider_request.replace(BoxedHandler::new(handler));
         self.note_duplicate(earlier.is_none(), InterceptKind::BeforeProviderRequest)
     }
 
@@ -538,8 +512,59 @@ impl Extension {
         mut self,
         handler: impl HandlerFn<InterceptUserBash, UserBashDecision>,
     ) -> Self {
-        let earlier = self.user_bash.replace(BoxedHandler::new(handler));
+        let earlier = self.hooks.user_bash.replace(BoxedHandler::new(handler));
         self.note_duplicate(earlier.is_none(), InterceptKind::UserBash)
+    }
+
+    /// Decides about each session that is about to be opened: a new one, or one from disk. Must
+    /// answer within 5 s; a late or failed handler blocks nothing. Not called for the extension's own
+    /// commands, nor by hosts without this hook.
+    ///
+    /// ```
+    /// use haft_sdk::{BeforeSwitchDecision, Extension, SwitchReason};
+    ///
+    /// let extension = Extension::new("review", "1.0.0").before_switch(|switch, _host| async move {
+    ///     match switch.reason {
+    ///         SwitchReason::New => BeforeSwitchDecision::block("finish the review first"),
+    ///         SwitchReason::Resume => BeforeSwitchDecision::Continue,
+    ///     }
+    /// });
+    /// # drop(extension);
+    /// ```
+    pub fn before_switch(
+        mut self,
+        handler: impl HandlerFn<InterceptBeforeSwitch, BeforeSwitchDecision>,
+    ) -> Self {
+        let earlier = self.hooks.before_switch.replace(BoxedHandler::new(handler));
+        self.note_duplicate(earlier.is_none(), InterceptKind::BeforeSwitch)
+    }
+
+    /// Decides about each copy of the conversation to a new session. Must answer within 5 s; a late or
+    /// failed handler blocks nothing. Not called for the extension's own commands, nor by hosts without
+    /// this hook.
+    pub fn before_fork(mut self, handler: impl HandlerFn<InterceptBeforeFork, BeforeForkDecision>) -> Self {
+        let earlier = self.hooks.before_fork.replace(BoxedHandler::new(handler));
+        self.note_duplicate(earlier.is_none(), InterceptKind::BeforeFork)
+    }
+
+    /// Decides about each move of the session to another entry: continue, summarize the branch that it
+    /// leaves, block. Must answer within 60 s; a late or failed handler blocks nothing. Not called for
+    /// the extension's own commands, nor by hosts without this hook.
+    ///
+    /// ```
+    /// use haft_sdk::{BeforeTreeDecision, Extension};
+    ///
+    /// let extension = Extension::new("notes", "1.0.0").before_tree(|branch, _host| async move {
+    ///     match branch.entries.len() {
+    ///         0 => BeforeTreeDecision::Continue,
+    ///         count => BeforeTreeDecision::with_summary(format!("{count} messages were left")),
+    ///     }
+    /// });
+    /// # drop(extension);
+    /// ```
+    pub fn before_tree(mut self, handler: impl HandlerFn<InterceptBeforeTree, BeforeTreeDecision>) -> Self {
+        let earlier = self.hooks.before_tree.replace(BoxedHandler::new(handler));
+        self.note_duplicate(earlier.is_none(), InterceptKind::BeforeTree)
     }
 
     fn note_duplicate(mut self, first: bool, kind: InterceptKind) -> Self {
@@ -550,21 +575,8 @@ impl Extension {
     }
 
     pub(crate) fn intercept_kinds(&self) -> impl Iterator<Item = InterceptKind> {
-        let kinds = [
-            (!self.tool_calls.is_empty(), InterceptKind::ToolCall),
-            (self.turn_start.is_some(), InterceptKind::TurnStart),
-            (self.assistant_message.is_some(), InterceptKind::AssistantMessage),
-            (self.before_agent_start.is_some(), InterceptKind::BeforeAgentStart),
-            (self.before_compact.is_some(), InterceptKind::BeforeCompact),
-            (self.tool_result.is_some(), InterceptKind::ToolResult),
-            (self.input.is_some(), InterceptKind::Input),
-            (self.before_settle.is_some(), InterceptKind::BeforeSettle),
-            (self.context.is_some(), InterceptKind::Context),
-            (self.message_end.is_some(), InterceptKind::MessageEnd),
-            (self.user_bash.is_some(), InterceptKind::UserBash),
-            (self.before_provider_request.is_some(), InterceptKind::BeforeProviderRequest),
-        ];
-        kinds.into_iter().filter_map(|(present, kind)| present.then_some(kind))
+        let calls = (!self.tool_calls.is_empty()).then_some(InterceptKind::ToolCall);
+        calls.into_iter().chain(self.hooks.subscribed_kinds())
     }
 
     /// Decides about every tool call before it runs: allow, rewrite its arguments, block. Must
@@ -638,7 +650,7 @@ impl Extension {
         handler: impl HandlerFn<LifecycleEvent, ()>,
     ) -> Self {
         let handler = EventHandler::Lifecycle(BoxedHandler::new(handler));
-        self.events.push((InterceptKind::ToolCall.name().to_owned(), tools.into(), handler));
+        self.events.add_handler(InterceptKind::ToolCall.name(), tools.into(), handler);
         self
     }
 
@@ -695,7 +707,7 @@ impl Extension {
     pub(crate) fn subscription_frames(&self, host: &[String]) -> Vec<ExtensionFrame> {
         let has = |capability: &str| host.iter().any(|known| known == capability);
         let (events, mut intercept) = if has(capability::INTERCEPT_ROLES) {
-            (self.event_subscriptions(), self.intercept_subscriptions())
+            (self.events.event_subscriptions(), self.intercept_subscriptions())
         } else {
             self.plain_subscriptions()
         };
@@ -712,7 +724,7 @@ impl Extension {
     pub(crate) fn needs_roles(&self) -> bool {
         let plain = |entry: &Subscription| *entry == Subscription::new(entry.event.as_str());
         self.waits.subscribed_kinds().next().is_some()
-            || !self.event_subscriptions().iter().chain(&self.intercept_subscriptions()).all(plain)
+            || !self.events.event_subscriptions().iter().chain(&self.intercept_subscriptions()).all(plain)
     }
 
     fn hello_frame(&self) -> Hello {
@@ -723,57 +735,33 @@ impl Extension {
             (!self.events.is_empty() || has_intercepts, capability::EVENTS),
             (!self.panels.is_empty(), capability::PANELS),
             (!self.panels.is_empty(), capability::PANEL_RESIZE),
-            (self.before_agent_start.is_some(), capability::BEFORE_AGENT_START),
-            (self.before_compact.is_some(), capability::BEFORE_COMPACT),
-            (self.tool_result.is_some(), capability::TOOL_RESULT),
-            (self.input.is_some(), capability::INPUT),
-            (self.before_settle.is_some(), capability::BEFORE_SETTLE),
-            (self.context.is_some(), capability::CONTEXT),
-            (self.message_end.is_some(), capability::MESSAGE_END),
-            (self.user_bash.is_some(), capability::USER_BASH),
-            (self.before_provider_request.is_some(), capability::BEFORE_PROVIDER_REQUEST),
+        ];
+        // Hooks without a capability are those of zot.
+        let hooks = self.hooks.subscribed_kinds().map(InterceptKind::name);
+        let hooks = hooks.filter(|name| capability::ALL.contains(name)).map(|name| (true, name));
+        let others = [
             (true, capability::PING),
             (!self.events.is_empty(), capability::EVENT_GAP),
             (
-                self.reads_session_events() || self.waits.subscribed_kinds().next().is_some(),
+                self.events.reads_session_events() || self.waits.subscribed_kinds().next().is_some(),
                 capability::EVENTS_2,
             ),
             (!self.mirror.is_empty(), capability::MIRROR),
-            (self.reads_bus(), capability::BUS),
+            (self.events.reads_bus(), capability::BUS),
             (true, capability::HOST_SERVICES),
             (self.rejected.is_some(), capability::REGISTER_REJECTED),
             (!self.tools.is_empty(), capability::TOOLS_2),
             (!self.tools.is_empty(), capability::PROGRESS),
             (!self.tools.is_empty() || !self.commands.is_empty() || has_intercepts, capability::CANCEL),
         ];
-        let capabilities =
-            offered.into_iter().filter(|(present, _)| *present).map(|(_, name)| name.to_owned());
+        let all = offered.into_iter().chain(hooks).chain(others);
+        let capabilities = all.filter(|(present, _)| *present).map(|(_, name)| name.to_owned());
         Hello {
             name: self.name.clone(),
             version: self.version.clone(),
             capabilities: capabilities.collect(),
             protocol_version: None,
             mirror: self.mirror.iter().map(|part| part.name().to_owned()).collect(),
-        }
-    }
-
-    /// True if a handler needs the events in the form of `--json`.
-    fn reads_session_events(&self) -> bool {
-        let is_one = |handler: &EventHandler| matches!(handler, EventHandler::Session(_));
-        self.events.iter().any(|(name, _, handler)| name != BusMessage::EVENT && is_one(handler))
-    }
-
-    fn event_subscriptions(&self) -> Vec<Subscription> {
-        let names: BTreeSet<&str> = self.events.iter().map(|(event, ..)| event.as_str()).collect();
-        names.into_iter().map(|name| Subscription::new(name).tools(self.watched_tools(name))).collect()
-    }
-
-    /// Returns the tools whose events are subscribed; empty if a handler wants all tools.
-    fn watched_tools(&self, event: &str) -> BTreeSet<&str> {
-        let tools = || self.events.iter().filter(|(name, ..)| name == event).map(|(_, tools, _)| tools);
-        match tools().any(ToolSelection::is_all) {
-            true => BTreeSet::new(),
-            false => tools().flat_map(ToolSelection::names).map(String::as_str).collect(),
         }
     }
 
@@ -784,7 +772,8 @@ impl Extension {
     }
 
     fn plain_subscriptions(&self) -> (Vec<Subscription>, Vec<Subscription>) {
-        let events = self.event_subscriptions().into_iter().map(|entry| Subscription::new(entry.event));
+        let events =
+            self.events.event_subscriptions().into_iter().map(|entry| Subscription::new(entry.event));
         let intercept = self.intercept_kinds().map(|kind| Subscription::new(kind.name()));
         (events.collect(), intercept.collect())
     }

@@ -73,14 +73,15 @@ pub use haft_protocol::content::ResolvedPath;
 pub use haft_protocol::event::NoteLevel;
 pub use haft_protocol::ext::{
     AskAnswer, AskCall, AskEnd, AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision,
-    BeforeProviderRequestDecision, BeforeSettleDecision, BusMessage, CommandAction as Response,
-    ContextDecision, ExtensionConfig, HelloAck as HostInfo, InputDecision, InterceptAgentEnd,
-    InterceptAgentStart, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact,
-    InterceptBeforeProviderRequest, InterceptBeforeSettle, InterceptContext, InterceptInput,
+    BeforeForkDecision, BeforeProviderRequestDecision, BeforeSettleDecision, BeforeSwitchDecision,
+    BeforeTreeDecision, BusMessage, CommandAction as Response, ContextDecision, ExtensionConfig,
+    HelloAck as HostInfo, InputDecision, InterceptAgentEnd, InterceptAgentStart, InterceptAssistantMessage,
+    InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptBeforeFork, InterceptBeforeProviderRequest,
+    InterceptBeforeSettle, InterceptBeforeSwitch, InterceptBeforeTree, InterceptContext, InterceptInput,
     InterceptMessageEnd, InterceptMessageStart, InterceptSessionShutdown, InterceptSessionStart,
     InterceptToolCall, InterceptToolEnd, InterceptToolResult, InterceptTurnEnd, InterceptTurnStart,
     InterceptUserBash, LifecycleEvent, MessageEndDecision, MessageRole, MirrorPart, Panel, PanelKey,
     RegisterRejected, SessionEvent, SessionShutdownReason, SessionStartReason, SetWorkingCall, StateFrame,
-    Subscribe, Subscription, ToolCallDecision, ToolResultChange, ToolResultDecision, TurnStartDecision,
-    UiAnswer, UserBashDecision, UserBashResult,
+    Subscribe, Subscription, SwitchReason, ToolCallDecision, ToolResultChange, ToolResultDecision,
+    TurnStartDecision, UiAnswer, UserBashDecision, UserBashResult,
 };

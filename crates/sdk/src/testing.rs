@@ -28,16 +28,17 @@ use haft_protocol::codec;
 use haft_protocol::content::InputSource;
 use haft_protocol::event::{AgentEvent, NoteLevel};
 use haft_protocol::ext::{
-    AskCall, AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision,
-    BeforeProviderRequestDecision, BeforeSettleDecision, BusMessage, CallTool, CancelRequest, CommandAction,
-    ContextDecision, EmitCall, EntriesFrame, EventGap, HelloAck, HostFrame, HostQuery, InputDecision,
-    InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact,
-    InterceptBeforeProviderRequest, InterceptBeforeSettle, InterceptContext, InterceptHook, InterceptInput,
+    AskCall, AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeForkDecision,
+    BeforeProviderRequestDecision, BeforeSettleDecision, BeforeSwitchDecision, BeforeTreeDecision,
+    BusMessage, CallTool, CancelRequest, CommandAction, ContextDecision, EmitCall, EntriesFrame, EventGap,
+    HelloAck, HostFrame, HostQuery, InputDecision, InterceptAssistantMessage, InterceptBeforeAgentStart,
+    InterceptBeforeCompact, InterceptBeforeFork, InterceptBeforeProviderRequest, InterceptBeforeSettle,
+    InterceptBeforeSwitch, InterceptBeforeTree, InterceptContext, InterceptHook, InterceptInput,
     InterceptMessageEnd, InterceptToolCall, InterceptToolResult, InterceptTurnStart, InterceptUserBash,
     InvokeCommand, LifecycleEvent, MessageEndDecision, PROTOCOL_VERSION, Panel, PanelClose, PanelKey,
     PanelResize, QueryCompletions, QueryResponse, RegisterCommand, RegisterRejected, RegisterTool,
-    SessionEvent, ShowCall, Shutdown, StateFrame, ToolCallDecision, ToolResultDecision, TurnStartDecision,
-    UiAnswer, UserBashDecision,
+    SessionEvent, ShowCall, Shutdown, StateFrame, SwitchReason, ToolCallDecision, ToolResultDecision,
+    TurnStartDecision, UiAnswer, UserBashDecision,
 };
 use haft_protocol::ids::{ExtensionName, PanelId, RequestId, ToolCallId};
 use haft_protocol::message::{AssistantBlock, Message, StopCause};
@@ -109,6 +110,9 @@ pub fn host_info() -> HelloAck {
             "message_end",
             "before_provider_request",
             "user_bash",
+            "before_switch",
+            "before_fork",
+            "before_tree",
             "panel_resize",
             "intercept_roles",
             "host_services",
@@ -345,6 +349,23 @@ impl Harness {
     /// Sends a shell command of the person to the handler of `user_bash`.
     pub async fn user_bash(&self, command: &str, excluded: bool) -> UserBashDecision {
         self.query(InterceptUserBash { command: command.to_owned(), cwd: "/work".to_owned(), excluded }).await
+    }
+
+    /// Asks the handler of `before_switch` about a session that the person opens. `session` is its id, if it is on
+    /// disk.
+    pub async fn before_switch(&self, reason: SwitchReason, session: Option<&str>) -> BeforeSwitchDecision {
+        let session = session.map(str::to_owned);
+        self.query(InterceptBeforeSwitch { reason, session, caller: None }).await
+    }
+
+    /// Asks the handler of `before_fork` about a copy that the person requests.
+    pub async fn before_fork(&self, entry: &str) -> BeforeForkDecision {
+        self.query(InterceptBeforeFork { entry: Some(entry.to_owned()), caller: None }).await
+    }
+
+    /// Asks the handler of `before_tree`.
+    pub async fn before_tree(&self, pending: InterceptBeforeTree) -> BeforeTreeDecision {
+        self.query(pending).await
     }
 
     /// Sends a typed text to the handler of `input`.

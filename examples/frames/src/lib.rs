@@ -54,7 +54,10 @@ pub fn answer(frame: HostFrame) -> Option<ExtensionFrame> {
             | Intercept::Context(_)
             | Intercept::MessageEnd(_)
             | Intercept::BeforeProviderRequest(_)
-            | Intercept::UserBash(_) => None,
+            | Intercept::UserBash(_)
+            | Intercept::BeforeSwitch(_)
+            | Intercept::BeforeFork(_)
+            | Intercept::BeforeTree(_) => None,
         },
         HostFrame::Shutdown(_) => Some(ShutdownAck {}.into()),
         // Not announced, so the host does not send it.

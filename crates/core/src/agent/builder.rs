@@ -11,8 +11,9 @@ use crate::agent_state::{AgentConfig, AgentSetup, AgentState, ToolSchemaError, T
 use crate::compact::CompactSettings;
 use crate::hooks::{
     AfterModelResponse, AfterToolExecute, ApproveTool, BeforeAgentStart, BeforeAssistantMessage,
-    BeforeCompact, BeforeModelRequest, BeforeProviderRequest, BeforeSettle, BeforeToolExecute, BeforeTurn,
-    HookSet, HookSource, Observer, OnInput, OnUserBash, OnWaitPoint,
+    BeforeCompact, BeforeFork, BeforeModelRequest, BeforeProviderRequest, BeforeSettle, BeforeSwitch,
+    BeforeToolExecute, BeforeTree, BeforeTurn, HookSet, HookSource, Observer, OnInput, OnUserBash,
+    OnWaitPoint,
 };
 use crate::model::{Model, ModelSource, ThinkingLevel};
 use crate::prompt::SystemPrompt;
@@ -110,6 +111,24 @@ impl AgentBuilder {
     /// Adds a hook that [`Agent::review_user_bash`] asks.
     pub fn on_user_bash(mut self, hook: impl OnUserBash + 'static) -> Self {
         self.config.hooks.on_user_bash.push(Arc::new(hook));
+        self
+    }
+
+    /// Adds a hook that [`Agent::review_switch`] asks.
+    pub fn before_switch(mut self, hook: impl BeforeSwitch + 'static) -> Self {
+        self.config.hooks.before_switch.push(Arc::new(hook));
+        self
+    }
+
+    /// Adds a hook that [`Agent::review_fork`] asks.
+    pub fn before_fork(mut self, hook: impl BeforeFork + 'static) -> Self {
+        self.config.hooks.before_fork.push(Arc::new(hook));
+        self
+    }
+
+    /// Adds a hook that [`Agent::review_move`] asks.
+    pub fn before_tree(mut self, hook: impl BeforeTree + 'static) -> Self {
+        self.config.hooks.before_tree.push(Arc::new(hook));
         self
     }
 

@@ -1,5 +1,7 @@
 //! The prompt for a summary.
 
+use std::sync::Arc;
+
 use haft_protocol::content::ContentBlock;
 use haft_protocol::message::{AssistantBlock, Message};
 
@@ -44,27 +46,71 @@ The notes in <earlier-notes> were written about what came before this conversati
 both: keep what still holds, move to \"Done\" what has been finished since, drop what is settled and of no more use, \
 and add what is new.";
 
+const BRANCH_TASK: &str = "\
+The conversation above is an attempt that the user has left, in order to go on from an earlier point. Write the notes \
+from which the agent knows what came of the attempt without having seen it. Use these headings, and leave out a section \
+that would be empty:
+
+## Goal
+What the user wanted of the attempt.
+
+## Done
+What was changed, each with the files it concerns. The changes to files are still there.
+
+## Findings
+What was learned: what works, what does not and why; exact names, commands and messages.
+
+## Left open
+What was not finished.
+
+Keep names, paths and messages exact. Do not invent anything.";
+
+/// The material of a summary, and its task.
+pub(crate) struct SummaryMaterial<'a> {
+    entries: &'a [Arc<SessionEntry>],
+    previous: &'a str,
+    instructions: Option<&'a str>,
+    task: &'a str,
+}
+
+impl<'a> SummaryMaterial<'a> {
+    /// Returns the material of a compaction.
+    pub(crate) fn of_compaction(compacting: &'a PendingCompaction) -> Self {
+        Self {
+            entries: compacting.summarized_entries(),
+            previous: compacting.previous_summary.as_deref().unwrap_or_default(),
+            instructions: compacting.instructions.as_deref(),
+            task: TASK,
+        }
+    }
+
+    /// Returns the material of a branch that the session leaves.
+    pub(crate) fn of_branch(entries: &'a [Arc<SessionEntry>], instructions: Option<&'a str>) -> Self {
+        let instructions = instructions.filter(|text| !text.trim().is_empty());
+        Self { entries, previous: "", instructions, task: BRANCH_TASK }
+    }
+}
+
 /// Returns the prompt for a summary. The conversation is truncated to the budget, or to an n-th of it after a rejected
 /// attempt.
-pub(crate) fn summary_prompt(compacting: &PendingCompaction, budget: &TokenBudget, nth: u64) -> String {
-    let previous = compacting.previous_summary.as_deref().unwrap_or_default();
+pub(crate) fn summary_prompt(material: &SummaryMaterial<'_>, budget: &TokenBudget, nth: u64) -> String {
+    let previous = material.previous;
     // Three bytes per token: a text that stays below this limit also fits a model with a finer tokenizer.
     let room = usize::try_from(budget.conversation / nth * 3).unwrap_or(usize::MAX);
     let previous = text_prefix(previous, room / 2);
-    let said: Vec<String> =
-        compacting.summarized_entries().iter().filter_map(|entry| entry_text(entry)).collect();
+    let said: Vec<String> = material.entries.iter().filter_map(|entry| entry_text(entry)).collect();
     let said = elide_middle(&said.join("\n\n"), room - previous.len());
     let mut parts = vec![format!("<conversation>\n{}\n</conversation>", escape_tags(&said))];
     if !previous.is_empty() {
         parts.push(format!("<earlier-notes>\n{}\n</earlier-notes>", escape_tags(previous)));
     }
-    parts.push(TASK.to_owned());
+    parts.push(material.task.to_owned());
     if !previous.is_empty() {
         parts.push(UPDATE.to_owned());
     }
     // Models cannot count tokens while writing, so the limit is in words.
     parts.push(format!("Write at most {} words.", budget.summary / 2));
-    if let Some(instructions) = &compacting.instructions {
+    if let Some(instructions) = material.instructions {
         parts.push(format!("The user asks you to heed this above all:\n{instructions}"));
     }
     parts.join("\n\n")

@@ -231,7 +231,8 @@ fn prompt_contains_the_conversation_as_text() {
         ]),
         result("1", &"long ".repeat(2_000), true),
     ];
-    let asked = summary_prompt(&compacting(said, Some("was done")), &budget, 1);
+    let asked =
+        summary_prompt(&SummaryMaterial::of_compaction(&compacting(said, Some("was done"))), &budget, 1);
     let (conversation, rest) = asked.split_once("\n</conversation>").unwrap();
     assert!(conversation.starts_with(
         "<conversation>\n[user]\nfix it< /conversation>\n\n[assistant]\nI look.\n\n[call of read]\n{\"path\":\"a\"}\n\n\
@@ -249,10 +250,15 @@ fn prompt_gets_shorter_after_a_rejection() {
     let said: Vec<EntryBody> = (0..200).map(|_| user(200)).collect();
     let mut compacting = compacting(said, None);
     compacting.instructions = Some("mind the tests".into());
-    let lengths: Vec<usize> = [1, 2, 4].map(|nth| summary_prompt(&compacting, &budget, nth).len()).into();
+    let lengths: Vec<usize> = [1, 2, 4]
+        .map(|nth| summary_prompt(&SummaryMaterial::of_compaction(&compacting), &budget, nth).len())
+        .into();
     assert!(lengths[0] < 8_192 * 3, "{lengths:?}");
     assert!(lengths[1] < lengths[0] && lengths[2] < lengths[1], "{lengths:?}");
-    assert!(summary_prompt(&compacting, &budget, 4).ends_with("above all:\nmind the tests"));
+    assert!(
+        summary_prompt(&SummaryMaterial::of_compaction(&compacting), &budget, 4)
+            .ends_with("above all:\nmind the tests")
+    );
 }
 
 #[test]

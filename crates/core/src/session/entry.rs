@@ -250,6 +250,9 @@ pub struct BranchSummary {
     pub summary: String,
     /// The last entry of that branch.
     pub from: EntryId,
+    /// The extension that wrote the summary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
     /// The model that wrote the summary, and its usage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<ResponseMetadata>,

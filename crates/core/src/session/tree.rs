@@ -93,6 +93,19 @@ pub fn labels<'a>(entries: impl IntoIterator<Item = &'a SessionEntry>) -> HashMa
     labels
 }
 
+/// Returns the entries that a session leaves when it moves from `leaf` to another entry, oldest first. `entries` are
+/// those of all branches.
+pub fn left_branch(
+    entries: &[Arc<SessionEntry>],
+    leaf: Option<EntryId>,
+    to: Option<EntryId>,
+) -> Vec<Arc<SessionEntry>> {
+    let tree: SessionTree = entries.iter().cloned().collect();
+    let path = |end: Option<EntryId>| end.and_then(|end| tree.path_to(end).ok()).unwrap_or_default();
+    let kept: HashSet<EntryId> = path(to).iter().map(|entry| entry.id).collect();
+    path(leaf).into_iter().filter(|entry| !kept.contains(&entry.id)).collect()
+}
+
 /// Returns the tags of a session by key. A later entry wins for each key that it names. `entries` are those of all
 /// branches, in the order in which they were written.
 pub fn fold_tags<'a>(entries: impl IntoIterator<Item = &'a SessionEntry>) -> BTreeMap<String, String> {

@@ -13,8 +13,8 @@ use super::ask::retry_event;
 use super::{TurnDriver, with_causes};
 use crate::agent_state::{AgentSetup, AgentState};
 use crate::compact::{
-    self, CompactError, CompactionOutcome, PendingCompaction, RetentionLimits, TokenBudget, TouchedFiles,
-    entry_tokens, find_cut, previous_compaction, summary_prompt, truncate_summary,
+    self, CompactError, CompactionOutcome, PendingCompaction, RetentionLimits, SummaryMaterial, TokenBudget,
+    TouchedFiles, entry_tokens, find_cut, previous_compaction, summary_prompt, truncate_summary,
 };
 use crate::emitter::EventEmitter;
 use crate::hooks::{CompactDecision, PromptSection};
@@ -32,10 +32,10 @@ const SMALL: u64 = 2_000;
 /// The number of attempts with a shorter request for a summary.
 const ATTEMPTS: u64 = 3;
 
-struct CompactionSummary {
-    text: String,
+pub(super) struct CompactionSummary {
+    pub(super) text: String,
     by: Option<String>,
-    answer: Option<ResponseMetadata>,
+    pub(super) answer: Option<ResponseMetadata>,
 }
 
 /// A planned compaction.
@@ -134,7 +134,7 @@ impl ContextCompactor<'_> {
         Some(CompactionPlan { compacting, budget, fixed })
     }
 
-    fn fixed_tokens(&self) -> u64 {
+    pub(super) fn fixed_tokens(&self) -> u64 {
         let tools = self.run.agent.tools().offered_specs(self.setup);
         let system = text_tokens(&self.run.agent.config.system.render(&tools, self.sections));
         let tools = tools.iter().map(|tool| {
@@ -180,7 +180,7 @@ impl ContextCompactor<'_> {
         let (compacting, replaced) = self.ask_hooks(compacting).await?;
         let mut summary = match replaced {
             Some(summary) => summary,
-            None => self.ask_for_summary(&compacting, budget).await?,
+            None => self.ask_for_summary(&SummaryMaterial::of_compaction(&compacting), budget).await?,
         };
         summary.text = truncate_summary(&summary.text, budget);
         if summary.text.is_empty() {
@@ -262,14 +262,14 @@ impl ContextCompactor<'_> {
         Ok(replaced.map_or((compacting, None), |(kept, summary)| (kept, Some(summary))))
     }
 
-    async fn ask_for_summary(
+    pub(super) async fn ask_for_summary(
         &self,
-        compacting: &PendingCompaction,
+        material: &SummaryMaterial<'_>,
         budget: &TokenBudget,
     ) -> Result<CompactionSummary, CompactError> {
         let mut nth = 1;
         loop {
-            match self.stream_summary(summary_prompt(compacting, budget, nth)).await {
+            match self.stream_summary(summary_prompt(material, budget, nth)).await {
                 Err(error) if error.kind == ModelErrorKind::Overflow && nth < 1 << ATTEMPTS => nth *= 2,
                 outcome => return outcome.map_err(CompactError::Model),
             }
@@ -318,7 +318,7 @@ impl ContextCompactor<'_> {
 }
 
 /// The assumed window in tokens if the size is unknown.
-const UNKNOWN: u64 = 32_000;
+pub(super) const UNKNOWN: u64 = 32_000;
 
 fn summary_from_response(by: ModelInfo, response: ModelResponse) -> CompactionSummary {
     let ModelInfo { provider, model } = by;

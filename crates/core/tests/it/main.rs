@@ -4,6 +4,7 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test picks the one kind it is about")]
 
 mod approvals;
+mod branches;
 mod cancellation;
 mod canonical;
 mod compaction;

@@ -165,7 +165,7 @@ impl PiReader {
                 let from = row.from_id.and_then(|from| self.ids.get(&from).copied());
                 // The branch may begin at the root, which is not an entry.
                 let from = from.or(self.last).unwrap_or_default();
-                self.builder.add(BranchSummary { summary: row.summary?, from, answer: None });
+                self.builder.add(BranchSummary { summary: row.summary?, from, by: None, answer: None });
             }
             "custom" => {
                 _ = self.builder.add_custom(

@@ -7,6 +7,7 @@ mod before_settle;
 mod context;
 mod input;
 mod message_end;
+mod session_change;
 mod tool_call;
 mod tool_result;
 mod user_bash;

@@ -12,6 +12,7 @@
 //! | events of the role `wait` | `wait` | passes | passes | passes |
 //! | `tool_result` | any | the result stays | the result stays | the result stays |
 //! | `input` | any | the input stays | the input stays | the input stays |
+//! | `before_switch`, `before_fork`, `before_tree` | any | the command goes on | the command goes on | the command goes on |
 //! | `before_settle` | any | the run ends | the run ends | the run ends |
 //! | `context` | any | the messages stay | the messages stay | the messages stay |
 //! | `before_provider_request` | any | the request stays | the request stays | the request stays |
@@ -128,6 +129,9 @@ pub(crate) fn fails_closed(hook: InterceptKind, role: InterceptorRole) -> bool {
             | InterceptKind::BeforeSettle
             | InterceptKind::Context
             | InterceptKind::MessageEnd
+            | InterceptKind::BeforeSwitch
+            | InterceptKind::BeforeFork
+            | InterceptKind::BeforeTree
             | InterceptKind::BeforeProviderRequest,
             _,
         ) => false,
@@ -225,7 +229,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(tried, 19 * 4 * 12 * 2);
+        assert_eq!(tried, 22 * 4 * 12 * 2);
     }
 
     #[test]

@@ -27,6 +27,7 @@ mod processes;
 mod reload;
 mod scripts;
 mod services;
+mod session_changes;
 mod slow;
 mod supervision;
 mod support;

@@ -272,7 +272,10 @@ impl InterceptPermissionRole {
                 | InterceptKind::Context
                 | InterceptKind::MessageEnd
                 | InterceptKind::BeforeProviderRequest
-                | InterceptKind::UserBash,
+                | InterceptKind::UserBash
+                | InterceptKind::BeforeSwitch
+                | InterceptKind::BeforeFork
+                | InterceptKind::BeforeTree,
             ) => false,
             (Self::Redactor, event) => event == InterceptKind::AssistantMessage,
             (Self::Gate | Self::Rewrite, _) => true,

@@ -7,7 +7,8 @@ named_enum! {
     pub enum HostCallError {
         /// The extension lacks the permission, in general or for this place. `permission` names it.
         PermissionDenied = "permission_denied",
-        /// A gate refused the call or failed. The text has the reason, `by` the gate.
+        /// A gate refused the call or failed. The text has the reason, `by` the gate. For a command:
+        /// another extension blocked it.
         Blocked = "blocked",
         /// There is no such file, or the extension holds no such lock.
         NotFound = "not_found",

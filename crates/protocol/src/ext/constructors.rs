@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::{
-    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeProviderRequestDecision,
-    BeforeSettleDecision, CommandAction, ContextDecision, InputDecision, MessageEndDecision, Panel,
-    PanelRender, ResultBlock, ToolCallDecision, ToolResultChange, ToolResultDecision, TurnStartDecision,
-    UserBashDecision, UserBashResult,
+    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeForkDecision,
+    BeforeProviderRequestDecision, BeforeSettleDecision, BeforeSwitchDecision, BeforeTreeDecision,
+    CommandAction, ContextDecision, InputDecision, MessageEndDecision, Panel, PanelRender, ResultBlock,
+    ToolCallDecision, ToolResultChange, ToolResultDecision, TurnStartDecision, UserBashDecision,
+    UserBashResult,
 };
 use crate::ids::PanelId;
 use crate::json::RawJson;
@@ -129,6 +130,33 @@ impl BeforeSettleDecision {
     /// Continues the run with this message; an empty text ends the run.
     pub fn go_on(text: impl Into<String>) -> Self {
         Self::GoOn { text: text.into() }
+    }
+}
+
+impl BeforeSwitchDecision {
+    /// Blocks the command; the person reads the reason.
+    pub fn block(reason: impl Into<String>) -> Self {
+        Self::Block { reason: reason.into() }
+    }
+}
+
+impl BeforeForkDecision {
+    /// Blocks the command; the person reads the reason.
+    pub fn block(reason: impl Into<String>) -> Self {
+        Self::Block { reason: reason.into() }
+    }
+}
+
+impl BeforeTreeDecision {
+    /// Gives the summary of the branch that the session leaves. If it is empty, the model writes
+    /// the summary that the command requests.
+    pub fn with_summary(summary: impl Into<String>) -> Self {
+        Self::Summarize { summary: summary.into() }
+    }
+
+    /// Blocks the command; the person reads the reason.
+    pub fn block(reason: impl Into<String>) -> Self {
+        Self::Block { reason: reason.into() }
     }
 }
 

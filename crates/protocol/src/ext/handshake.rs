@@ -55,6 +55,15 @@ pub mod capability {
     /// The host has the `user_bash` hook. In `hello` the name is informational: a
     /// subscription is enough.
     pub const USER_BASH: &str = "user_bash";
+    /// The host has the `before_switch` hook. In `hello` the name is informational: a
+    /// subscription is enough.
+    pub const BEFORE_SWITCH: &str = "before_switch";
+    /// The host has the `before_fork` hook. In `hello` the name is informational: a
+    /// subscription is enough.
+    pub const BEFORE_FORK: &str = "before_fork";
+    /// The host has the `before_tree` hook. In `hello` the name is informational: a
+    /// subscription is enough.
+    pub const BEFORE_TREE: &str = "before_tree";
     /// The extension answers `ping`, even while its handlers run.
     pub const PING: &str = "ping";
     /// The host reports dropped events to the extension.
@@ -114,6 +123,9 @@ pub mod capability {
         MESSAGE_END,
         BEFORE_PROVIDER_REQUEST,
         USER_BASH,
+        BEFORE_SWITCH,
+        BEFORE_FORK,
+        BEFORE_TREE,
         PING,
         EVENT_GAP,
         INTERCEPT_ROLES,

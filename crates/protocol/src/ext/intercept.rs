@@ -17,8 +17,11 @@
 mod assistant_message;
 mod before_agent_start;
 mod before_compact;
+mod before_fork;
 mod before_provider_request;
 mod before_settle;
+mod before_switch;
+mod before_tree;
 mod context;
 mod input;
 mod message_end;
@@ -46,8 +49,11 @@ use crate::reader::{CheckedJson, JsonText, OBJECT};
 pub use assistant_message::{AssistantMessageDecision, InterceptAssistantMessage};
 pub use before_agent_start::{BeforeAgentStartDecision, InterceptBeforeAgentStart};
 pub use before_compact::{BeforeCompactDecision, CompactEntry, InterceptBeforeCompact};
+pub use before_fork::{BeforeForkDecision, InterceptBeforeFork};
 pub use before_provider_request::{BeforeProviderRequestDecision, InterceptBeforeProviderRequest};
 pub use before_settle::{BeforeSettleDecision, InterceptBeforeSettle};
+pub use before_switch::{BeforeSwitchDecision, InterceptBeforeSwitch, SwitchReason};
+pub use before_tree::{BeforeTreeDecision, InterceptBeforeTree};
 pub use context::{ContextDecision, InterceptContext};
 pub use input::{InputDecision, InterceptInput};
 pub use message_end::{InterceptMessageEnd, MessageEndDecision};
@@ -141,7 +147,7 @@ impl Intercept {
 impl InterceptKind {
     /// True if the extension may have to call a model for its answer, which then has the time of a tool call.
     pub const fn may_call_model(self) -> bool {
-        matches!(self, Self::BeforeCompact)
+        matches!(self, Self::BeforeCompact | Self::BeforeTree)
     }
 
     /// True if the action is blocked when the extension fails to decide, whatever its role is.
@@ -198,10 +204,18 @@ hooks! {
     /// Before a shell command of the person runs. Needs the capability `user_bash`; zot does not
     /// have it.
     UserBash(InterceptUserBash) = "user_bash",
+    /// Before another session is opened. Needs the capability `before_switch`; zot does not have it.
+    BeforeSwitch(InterceptBeforeSwitch) = "before_switch",
+    /// Before the conversation is copied to a new session. Needs the capability `before_fork`; zot
+    /// does not have it.
+    BeforeFork(InterceptBeforeFork) = "before_fork",
+    /// Before the session continues from another entry. Needs the capability `before_tree`; zot does
+    /// not have it.
+    BeforeTree(InterceptBeforeTree) = "before_tree",
 }
 
 /// A hook: the extension can stop or change the next action. The extension answers with
-/// `event_intercept_response` within 5 s, for `before_compact` within 60 s.
+/// `event_intercept_response` within 5 s, for `before_compact` and `before_tree` within 60 s.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct EventIntercept {
     /// The id for the response.
@@ -286,8 +300,9 @@ pub struct EventInterceptResponse {
     /// begin with the prompt of the request; the host appends the rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system_prompt: Option<String>,
-    /// `before_compact`: the summary that replaces the older conversation. Empty means that the
-    /// model writes it. Ignored if `block` is true. Since haft.
+    /// `before_compact`: the summary that replaces the older conversation. `before_tree`: the summary
+    /// of the branch that the session leaves. Empty means no summary of the extension. Ignored if
+    /// `block` is true. Since haft.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub summary: String,
     /// `before_compact`, with `summary`: the first entry that stays verbatim. Absent means the

@@ -161,9 +161,9 @@ commands! {
     /// Returns the entries of the session, with all branches.
     Tree(TreeCommand) -> TreeData = "tree" "",
     /// Continues the session from another entry, on any branch. Deletes nothing: the next message
-    /// begins a new branch there, and until then the file does not change. Fails with `busy` while
-    /// a prompt runs.
-    MoveTo(MoveTo) -> MovedData = "move_to" r#","entry":"…""#,
+    /// begins a new branch there, and until then the file does not change. A summary of the branch
+    /// that it leaves, or a label, is written at once. Fails with `busy` while a prompt runs.
+    MoveTo(MoveTo) -> MovedData = "move_to" r#","entry":"…","before":true,"summarize":true,"instructions":"…","label":"…""#,
     /// Sets the name of the session.
     SetName(SetName) -> NoData = "set_name" r#","name":"…""#,
     /// Records data in the session; the model never sees it. haft writes no file for it alone.

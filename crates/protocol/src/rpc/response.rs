@@ -92,6 +92,8 @@ named_enum! {
         ExtensionNotFound = "extension_not_found",
         /// The question was already answered, or its time limit has passed.
         NotOpen = "not_open",
+        /// An extension blocked the command; `error` names the extension and its reason.
+        Blocked = "blocked",
         /// This agent does not support the command, for example because it has no extensions.
         Unsupported = "unsupported",
         /// Any other failure; `error` has the details.

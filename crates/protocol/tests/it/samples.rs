@@ -14,6 +14,23 @@ pub(crate) fn json(text: &str) -> RawJson {
     RawJson::parse(text).unwrap()
 }
 
+fn resumed_session() -> InterceptBeforeSwitch {
+    let (session, caller) = (Some("0199".into()), Some(ExtensionName::new("notes")));
+    InterceptBeforeSwitch { reason: SwitchReason::Resume, session, caller }
+}
+
+fn left_branch() -> InterceptBeforeTree {
+    let entry = CompactEntry { id: "0b".into(), text: "[user]\nuse a lock".into(), may_begin: false };
+    InterceptBeforeTree {
+        entry: Some("0a".into()),
+        leaf: Some("0b".into()),
+        summarize: true,
+        instructions: Some("mind the tests".into()),
+        caller: None,
+        entries: vec![entry],
+    }
+}
+
 fn id(text: &str) -> RequestId {
     RequestId::new(text)
 }
@@ -116,6 +133,10 @@ fn changes() -> Vec<HostFrame> {
         InterceptMessageEnd { content: answer_blocks(), stop: StopCause::ToolUse }.into_frame(id("15")),
         provider_request().into_frame(id("18")),
         InterceptUserBash { command: "ls".into(), cwd: "/w".into(), excluded: true }.into_frame(id("19")),
+        InterceptBeforeSwitch { reason: SwitchReason::New, session: None, caller: None }.into_frame(id("20")),
+        resumed_session().into_frame(id("20")),
+        InterceptBeforeFork { entry: Some("0a".into()), caller: None }.into_frame(id("21")),
+        left_branch().into_frame(id("22")),
         InterceptContext { messages: short_conversation() }.into_frame(id("14")),
         InterceptBeforeSettle { text: "Done.".into(), continued: 2 }.into_frame(id("13")),
         InterceptInput { text: "hi".into(), images: Vec::new(), source: InputSource::Rpc }
@@ -484,6 +505,11 @@ fn decisions() -> impl Iterator<Item = EventInterceptResponse> {
                 .with_header("x-team", "compilers"),
             id("18"),
         ),
+        InterceptBeforeSwitch::respond(BeforeSwitchDecision::Continue, id("20")),
+        InterceptBeforeSwitch::respond(BeforeSwitchDecision::block("later"), id("20")),
+        InterceptBeforeFork::respond(BeforeForkDecision::block("later"), id("21")),
+        InterceptBeforeTree::respond(BeforeTreeDecision::with_summary("A lock deadlocks."), id("22")),
+        InterceptBeforeTree::respond(BeforeTreeDecision::block("later"), id("22")),
         InterceptUserBash::respond(UserBashDecision::replace("ls -1"), id("19")),
         InterceptUserBash::respond(UserBashDecision::answer("a.txt\n", 0), id("19")),
         InterceptContext::respond(ContextDecision::Unchanged, id("14")),

@@ -223,6 +223,7 @@ fn intercept() -> impl Strategy<Value = Intercept> {
         }),
         (text(), text(), any::<bool>())
             .prop_map(|(command, cwd, excluded)| { InterceptUserBash { command, cwd, excluded }.into() }),
+        session_change(),
         vec(any_message(), 0..3).prop_map(|messages| InterceptContext { messages }.into()),
         (text(), any::<u32>()).prop_map(|(text, continued)| InterceptBeforeSettle { text, continued }.into()),
         (text(), vec(png_image(), 0..3)).prop_map(|(text, images)| {
@@ -239,12 +240,31 @@ fn intercepted_result() -> impl Strategy<Value = InterceptToolResult> {
     })
 }
 
+fn session_change() -> impl Strategy<Value = Intercept> {
+    let caller = || option::of(name().prop_map(ExtensionName::new));
+    let reason = prop_oneof![Just(SwitchReason::New), Just(SwitchReason::Resume)];
+    let switch = (reason, option::of(text()), caller())
+        .prop_map(|(reason, session, caller)| InterceptBeforeSwitch { reason, session, caller }.into());
+    let fork = (option::of(text()), caller())
+        .prop_map(|(entry, caller)| InterceptBeforeFork { entry, caller }.into());
+    let tree = (option::of(text()), option::of(text()), any::<bool>(), option::of(text()), caller());
+    let tree = (tree, vec(compact_entry(), 0..3)).prop_map(
+        |((entry, leaf, summarize, instructions, caller), entries)| {
+            InterceptBeforeTree { entry, leaf, summarize, instructions, caller, entries }.into()
+        },
+    );
+    prop_oneof![switch, fork, tree]
+}
+
+fn compact_entry() -> impl Strategy<Value = CompactEntry> {
+    let entry = (text(), text(), any::<bool>());
+    entry.prop_map(|(id, text, may_begin)| CompactEntry { id, text, may_begin })
+}
+
 fn before_compact() -> impl Strategy<Value = InterceptBeforeCompact> {
     let optional = || (option::of(text()), option::of(text()), option::of(text()));
-    let entry = (text(), text(), any::<bool>());
-    let entry = entry.prop_map(|(id, text, may_begin)| CompactEntry { id, text, may_begin });
     let counts = (any::<u64>(), option::of(any::<u64>()));
-    (optional(), texts(), texts(), counts, vec(entry, 0..3)).prop_map(
+    (optional(), texts(), texts(), counts, vec(compact_entry(), 0..3)).prop_map(
         |(optional, read, modified, counts, entries)| {
             let (instructions, previous_summary, first_kept) = optional;
             let (tokens_before, window) = counts;

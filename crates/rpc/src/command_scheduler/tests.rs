@@ -507,3 +507,27 @@ fn shutdown_answers_extensions() {
       stop
     "#);
 }
+
+#[test]
+fn abort_stops_a_move() {
+    let script = r#"
+        1 move_to
+        2 move_to
+        3 abort
+        failed 1
+        4 abort
+    "#;
+    assert_snapshot!(played(script), @"
+    1 move_to
+      do move_to as 1
+    2 move_to
+      2 move_to: busy: the session is busy; wait for `done`, or send `abort` first
+    3 abort
+      3 abort: done
+      stop
+    failed 1
+      1 move_to: failed: no disk
+    4 abort
+      4 abort: done
+    ");
+}

@@ -10,7 +10,7 @@ use super::jobs::{CommandScope, TaskEvent};
 use super::messages::SentMessage;
 use super::outcome::{CommandExecution, catch_panics, empty_reply, reply_data};
 use super::server::RpcServer;
-use super::{EndReason, extension, messages, record, session, setup};
+use super::{EndReason, branch, extension, messages, record, session, setup};
 use crate::command_scheduler::{CommandTicket, SessionJob};
 use crate::session_provider::{OpenedSession, SessionProvider};
 
@@ -52,6 +52,7 @@ impl<S: SessionProvider> RpcServer<S> {
         command: Command,
     ) -> Option<CommandExecution> {
         let about = about.unwrap_or_default();
+        let caller = self.find_caller(&CommandScope::Process, ticket);
         Some(match command {
             Command::Ping(_) => CommandExecution::Now(reply_data(PongData { pong: true })),
             Command::Hello(hello) => {
@@ -94,9 +95,9 @@ impl<S: SessionProvider> RpcServer<S> {
                 let opened = self.open_sessions.opened_session(about).map(AsRef::as_ref);
                 setup::get_models(opened, Arc::clone(&self.sessions), self.ending.clone())
             }
-            Command::NewSession(wish) => return self.new_session(ticket, wish),
-            Command::SwitchSession(_) => return self.switch_session(ticket, about),
-            Command::Fork(wish) => return self.fork(ticket, about, wish),
+            Command::NewSession(wish) => return self.new_session(ticket, wish, caller),
+            Command::SwitchSession(_) => return self.switch_session(ticket, about, caller),
+            Command::Fork(wish) => return self.fork(ticket, about, wish, caller),
             other => CommandExecution::Now(Err(misplaced_command(&other))),
         })
     }
@@ -115,11 +116,12 @@ impl<S: SessionProvider> RpcServer<S> {
             return self.send_message(id, ticket, wish);
         }
         let sessions = Arc::clone(&self.sessions);
+        let caller = self.find_caller(&CommandScope::Session(id.to_owned()), ticket);
         let Some(seat) = self.open_sessions.get_mut(id) else {
             return Some(CommandExecution::Now(Err(misplaced_command(&command))));
         };
         let opened: &Arc<OpenedSession> = &seat.opened;
-        let is_of_extension = seat.scheduler.is_of_extension(ticket);
+        let is_of_extension = seat.scheduler.extension_command(ticket).is_some();
         let input = |text, images| match is_of_extension {
             true => UserInput { text, images, source: InputSource::Extension },
             false => opened.create_input(text, images),
@@ -137,7 +139,10 @@ impl<S: SessionProvider> RpcServer<S> {
             Command::GetState(_) => setup::state(opened, &seat.scheduler),
             Command::Clear(_) => CommandExecution::Now(session::clear(opened)),
             Command::Tree(_) => session::tree(opened),
-            Command::MoveTo(wish) => session::move_to(opened, wish),
+            Command::MoveTo(wish) => {
+                seat.stop = seat.closing.child_token();
+                branch::move_to(opened, seat.stop.clone(), caller, wish)
+            }
             Command::SetName(wish) => session::set_name(opened, wish),
             Command::AppendEntry(wish) => record::append_entry(opened, wish),
             Command::SetLabel(wish) => record::set_label(opened, wish),

@@ -1,12 +1,15 @@
 //! `RpcServer`: handles the lines of the client and the results of tasks.
 
+use std::collections::VecDeque;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
+use haft_core::hooks::{PendingSwitch, SwitchReason};
 use haft_protocol::ext::SessionShutdownReason;
+use haft_protocol::ids::ExtensionName;
 use haft_protocol::rpc::{
     Command, CommandFailure, CommandKind, ErrorCode, ForkCommand, NewSession, ReplyPayload, RpcEvent,
     RpcRequest, RpcResponse, SessionEnd,
@@ -40,6 +43,9 @@ pub(super) enum ConnectionError {
 /// No command is read while there are this many.
 const MOST_BULKY: usize = 4;
 
+/// The maximum number of lines that wait for a session that is being opened. No line is read while there are this many.
+const MOST_DEFERRED: usize = 16;
+
 pub(super) struct RpcServer<S> {
     pub(super) sessions: Arc<S>,
     pub(super) version: String,
@@ -54,9 +60,10 @@ pub(super) struct RpcServer<S> {
     pub(super) work: JoinSet<TaskEvent>,
     /// Cancelled when sessions must no longer be opened.
     pub(super) ending: CancellationToken,
-    /// True while a session is opened that the next commands refer to; no command is read
-    /// meanwhile.
+    /// True while a session is opened that the next commands refer to.
     pub(super) holds: bool,
+    /// The lines that wait meanwhile.
+    deferred: VecDeque<IncomingLine>,
     /// The number of open commands with possibly long replies.
     pub(super) bulky: usize,
     extension_commands: ExtensionCommandQueue,
@@ -86,6 +93,7 @@ impl<S: SessionProvider> RpcServer<S> {
             work: JoinSet::new(),
             ending: CancellationToken::new(),
             holds: false,
+            deferred: VecDeque::new(),
             bulky: 0,
             extension_commands,
             extension_prompts: ExtensionPromptCount::default(),
@@ -127,19 +135,48 @@ impl<S: SessionProvider> RpcServer<S> {
                     Err(error) => tracing::error!(%error, "a client task was lost"),
                 },
                 Some(request) = self.extension_commands.next_request() => self.handle_extension_request(request),
-                said = said, if reads && !self.holds && self.bulky < MOST_BULKY => match said {
-                    Ok(IncomingLine::Request(request)) => self.handle_request(request),
-                    Ok(IncomingLine::Unreadable(reply)) => self.client_sink.reply(self.auth_gate.reply_to_unreadable(reply)),
-                    Ok(IncomingLine::End) => {
-                        reads = false;
-                        self.finish();
-                    }
-                    Err(error) => {
-                        (reads, broken) = (false, Some(ConnectionError::Input(error)));
-                        self.finish();
-                    }
-                },
+                said = said, if reads && self.may_read() => {
+                    let line = said.unwrap_or_else(|error| {
+                        broken = Some(ConnectionError::Input(error));
+                        IncomingLine::End
+                    });
+                    reads = !matches!(line, IncomingLine::End);
+                    self.handle_line(line);
+                }
             }
+        }
+    }
+
+    fn may_read(&self) -> bool {
+        self.bulky < MOST_BULKY && (!self.holds || self.deferred.len() < MOST_DEFERRED)
+    }
+
+    /// Handles a line of the client. While a session is opened that the next commands refer to, only answers
+    /// to questions are handled at once: the opening may wait for one.
+    fn handle_line(&mut self, line: IncomingLine) {
+        let is_answer = |line: &IncomingLine| match line {
+            IncomingLine::Request(request) => request.command.kind() == CommandKind::UiResponse,
+            IncomingLine::Unreadable(_) | IncomingLine::End => false,
+        };
+        if self.holds && !is_answer(&line) {
+            return self.deferred.push_back(line);
+        }
+        match line {
+            IncomingLine::Request(request) => self.handle_request(request),
+            IncomingLine::Unreadable(reply) => {
+                self.client_sink.reply(self.auth_gate.reply_to_unreadable(reply));
+            }
+            IncomingLine::End => self.finish(),
+        }
+    }
+
+    /// Handles the lines that waited for the opened session.
+    fn release_hold(&mut self) {
+        self.holds = false;
+        while !self.holds
+            && let Some(line) = self.deferred.pop_front()
+        {
+            self.handle_line(line);
         }
     }
 
@@ -349,7 +386,7 @@ impl<S: SessionProvider> RpcServer<S> {
         match request {
             ExtensionRequest::Execute { id, extension, request, reply } => {
                 tracing::debug!(%extension, command = %request.command.kind(), "command of an extension");
-                self.extension_commands.expect_reply(id, reply);
+                self.extension_commands.expect_reply(id, extension, reply);
                 let RpcRequest { id: _, command, session } = request;
                 if let Err(failure) =
                     self.dispatch_command(CommandSource::Extension(id), command, session.as_deref())
@@ -419,17 +456,52 @@ impl<S: SessionProvider> RpcServer<S> {
         self.apply_effects(&place, None, effects);
     }
 
+    /// Returns the extension that sent an open command.
+    pub(super) fn find_caller(
+        &mut self,
+        place: &CommandScope,
+        ticket: CommandTicket,
+    ) -> Option<ExtensionName> {
+        let id = self.scheduler(place)?.extension_command(ticket)?;
+        self.extension_commands.find_caller(id)
+    }
+
     pub(super) fn new_session(
         &mut self,
         ticket: CommandTicket,
         wish: NewSession,
+        caller: Option<ExtensionName>,
     ) -> Option<CommandExecution> {
+        let switch = PendingSwitch { reason: SwitchReason::New, session: None, caller };
         let which = SessionChoice::New { ephemeral: wish.ephemeral };
-        self.open(ticket, SwitchMode::Stay, async move { Ok(which) }.boxed());
+        let reviewed = self.review_switch(switch, which);
+        self.open(ticket, SwitchMode::Stay, reviewed);
         None
     }
 
-    pub(super) fn switch_session(&mut self, ticket: CommandTicket, named: &str) -> Option<CommandExecution> {
+    /// Asks the hooks of the current session before another one is opened.
+    fn review_switch(
+        &self,
+        switch: PendingSwitch,
+        which: SessionChoice,
+    ) -> BoxFuture<'static, Result<SessionChoice, CommandFailure>> {
+        let current = self.open_sessions.opened_session(self.open_sessions.current_id());
+        let (agent, cancel) = (current.map(|opened| opened.agent.clone()), self.ending.clone());
+        let reviewed = async move {
+            if let Some(agent) = agent {
+                agent.review_switch(&cancel, &switch).await.map_err(session::change_failure)?;
+            }
+            Ok(which)
+        };
+        reviewed.boxed()
+    }
+
+    pub(super) fn switch_session(
+        &mut self,
+        ticket: CommandTicket,
+        named: &str,
+        caller: Option<ExtensionName>,
+    ) -> Option<CommandExecution> {
         match self.open_sessions.find(Some(named)).map(str::to_owned) {
             Ok(id) if self.open_sessions.is_closing(&id) => {
                 Some(CommandExecution::Now(Err(active_session::session_closing_failure())))
@@ -443,8 +515,10 @@ impl<S: SessionProvider> RpcServer<S> {
             }
             Err(_) => {
                 self.holds = true;
-                let which = SessionChoice::Stored(named.to_owned());
-                self.open(ticket, SwitchMode::Switch, async move { Ok(which) }.boxed());
+                let session = Some(named.to_owned());
+                let switch = PendingSwitch { reason: SwitchReason::Resume, session, caller };
+                let reviewed = self.review_switch(switch, SessionChoice::Stored(named.to_owned()));
+                self.open(ticket, SwitchMode::Switch, reviewed);
                 None
             }
         }
@@ -455,11 +529,12 @@ impl<S: SessionProvider> RpcServer<S> {
         ticket: CommandTicket,
         id: &str,
         wish: ForkCommand,
+        caller: Option<ExtensionName>,
     ) -> Option<CommandExecution> {
         let Some(opened) = self.open_sessions.opened_session(id) else {
             return Some(CommandExecution::Now(Err(CommandFailure::other("no session"))));
         };
-        let copied = session::copy_session(opened.agent.clone(), wish);
+        let copied = session::copy_session(opened.agent.clone(), wish, caller, self.ending.clone());
         self.open(ticket, SwitchMode::Stay, copied.boxed());
         None
     }
@@ -500,9 +575,6 @@ impl<S: SessionProvider> RpcServer<S> {
         meant: SwitchMode,
         outcome: Result<OpenedSession, CommandFailure>,
     ) {
-        if meant == SwitchMode::Switch {
-            self.holds = false;
-        }
         let id = outcome.and_then(|opened| self.add_session(opened));
         let reply = match &id {
             Ok(id) => self.open_sessions.describe_session(id),
@@ -514,6 +586,9 @@ impl<S: SessionProvider> RpcServer<S> {
         self.complete_command(&CommandScope::Process, ticket, reply);
         if let Ok(id) = id {
             self.shutdown_if_ending(id);
+        }
+        if meant == SwitchMode::Switch {
+            self.release_hold();
         }
     }
 

@@ -4,13 +4,15 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use haft_core::Agent;
+use haft_core::hooks::{PendingFork, SessionChangeError};
 use haft_core::session::entry::{EntryBody, Name, SessionEntry};
 use haft_core::session::{Durability, EntryId, Session, SessionError, labels};
 use haft_protocol::content::joined_text;
+use haft_protocol::ids::ExtensionName;
 use haft_protocol::message::{Message, text_of};
 use haft_protocol::rpc::{
-    CommandFailure, EntryInfo, ErrorCode, FindSessions, ForkCommand, MoveTo, MovedData, SessionInfo,
-    SessionsData, SetName, TreeData,
+    CommandFailure, EntryInfo, ErrorCode, FindSessions, ForkCommand, SessionInfo, SessionsData, SetName,
+    TreeData,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -145,35 +147,7 @@ pub(super) fn clear(session: &OpenedSession) -> ReplyResult {
     empty_reply()
 }
 
-/// Moves the session to another entry. The scheduler ensures that no job runs meanwhile.
-pub(super) fn move_to(session: &Arc<OpenedSession>, wish: MoveTo) -> CommandExecution {
-    let session = Arc::clone(session);
-    CommandExecution::from_blocking(move || {
-        let log = session.agent.session();
-        let named = wish.entry.map(|named| named_entry(log, &named)).transpose()?;
-        let (to, text) = match (named, wish.before) {
-            (Some(named), Some(true)) => entry_before(log, named)?,
-            (named, _) => (named, None),
-        };
-        switch_branch(&session, |log| log.move_to(to))?;
-        reply_data(MovedData { entry: to.map(|entry| entry.to_string()), text })
-    })
-}
-
-/// Returns the entry before `id`, and the user's text in it.
-fn entry_before(session: &Session, id: EntryId) -> Result<(Option<EntryId>, Option<String>), CommandFailure> {
-    // An entry of another branch may not be in memory.
-    let entries = session.entries().map_err(|error| session_failure(&error))?;
-    let entry = entries.iter().find(|entry| entry.id == id);
-    let text = entry.and_then(|entry| {
-        let EntryBody::MessageEntry(said) = &entry.body else { return None };
-        let Message::User { content, .. } = &said.message else { return None };
-        Some(joined_text(content))
-    });
-    Ok((entry.and_then(|entry| entry.parent), text))
-}
-
-fn switch_branch(
+pub(super) fn switch_branch(
     session: &OpenedSession,
     go: impl FnOnce(&Session) -> Result<(), SessionError>,
 ) -> Result<(), CommandFailure> {
@@ -236,7 +210,11 @@ fn other_text(body: &EntryBody) -> String {
 }
 
 pub(super) fn named_entry(session: &Session, named: &str) -> Result<EntryId, CommandFailure> {
-    let entries = session.entries().map_err(|error| session_failure(&error))?;
+    find_entry(&session.entries().map_err(|error| session_failure(&error))?, named)
+}
+
+/// Returns the entry whose id begins with `named`.
+pub(super) fn find_entry(entries: &[Arc<SessionEntry>], named: &str) -> Result<EntryId, CommandFailure> {
     let mut alike = entries.iter().map(|entry| entry.id).filter(|id| id.to_string().starts_with(named));
     match (alike.next().filter(|_| !named.is_empty()), alike.next()) {
         (Some(id), None) => Ok(id),
@@ -262,10 +240,32 @@ pub(super) fn session_failure(error: &SessionError) -> CommandFailure {
     CommandFailure::new(code, error.to_string())
 }
 
-/// Copies the conversation of an agent into a new session.
-pub(super) async fn copy_session(agent: Agent, wish: ForkCommand) -> Result<SessionChoice, CommandFailure> {
-    let (of, at) = (agent.session().clone(), wish.entry.clone());
-    let copy = run_blocking(move || fork_session(&of, at.as_deref())).await?;
+/// Returns the failure of a command that a hook blocked or that was cancelled.
+pub(super) fn change_failure(error: SessionChangeError) -> CommandFailure {
+    let code = match &error {
+        SessionChangeError::Blocked { .. } => ErrorCode::Blocked,
+        SessionChangeError::Aborted => ErrorCode::Aborted,
+    };
+    CommandFailure::new(code, error.to_string())
+}
+
+/// Copies the conversation of an agent into a new session, unless a hook blocks it. `cancel` ends the wait for hooks.
+pub(super) async fn copy_session(
+    agent: Agent,
+    wish: ForkCommand,
+    caller: Option<ExtensionName>,
+    cancel: CancellationToken,
+) -> Result<SessionChoice, CommandFailure> {
+    let (log, named) = (agent.session().clone(), wish.entry.clone());
+    let at = run_blocking(move || match named {
+        Some(named) => named_entry(&log, &named).map(Some),
+        None => Ok(log.leaf()),
+    });
+    let at = at.await?;
+    let pending = PendingFork { entry: at, caller };
+    agent.review_fork(&cancel, &pending).await.map_err(change_failure)?;
+    let log = agent.session().clone();
+    let copy = run_blocking(move || log.fork(at).map_err(|error| session_failure(&error))).await?;
     if wish.entry.is_none() {
         // Includes the settings changed since the last request: the copy uses the model that is
         // selected here.
@@ -292,12 +292,6 @@ fn name_of_copy(name: &str) -> String {
         Some(number) => format!("{of} (fork {number})"),
         None => format!("{name} (fork)"),
     }
-}
-
-/// Creates a session with the conversation up to an entry.
-fn fork_session(session: &Session, entry: Option<&str>) -> Result<Session, CommandFailure> {
-    let at = entry.map(|named| named_entry(session, named)).transpose()?;
-    session.fork(at).map_err(|error| session_failure(&error))
 }
 
 #[cfg(test)]

@@ -297,7 +297,7 @@ impl Client {
                     let kind = match key.as_str() {
                         "session" | "forked_from" => "session",
                         "path" => "path",
-                        "leaf" | "id" | "parent" | "entry" => "entry",
+                        "leaf" | "id" | "parent" | "entry" | "summary" => "entry",
                         "created" | "last" => "time",
                         _ => {
                             self.learn(value);

@@ -12,6 +12,7 @@ mod queue;
 mod random;
 mod records;
 mod refusals;
+mod session_changes;
 mod sessions;
 mod setup;
 mod slow;

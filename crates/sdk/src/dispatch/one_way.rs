@@ -51,9 +51,7 @@ async fn handle_event(extension: &Extension, host: &Host, event: EventFrame) {
         EventFrame::Session(event) => event.to_lifecycle(),
     };
     let tool = lifecycle.as_ref().and_then(|event| event.tool_name.as_deref()).unwrap_or_default();
-    let wanted =
-        extension.events.iter().filter(|(name, tools, _)| name == event.name() && tools.matches(tool));
-    for (_, _, handler) in wanted {
+    for handler in extension.events.find_handlers(event.name(), tool) {
         let outcome = match (handler, &event, &lifecycle) {
             (EventHandler::Lifecycle(handler), _, Some(event)) => {
                 handler.call(event.clone(), host.clone()).await

@@ -3,15 +3,16 @@
 use std::marker::PhantomData;
 
 use haft_protocol::ext::{
-    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeProviderRequestDecision,
-    BeforeSettleDecision, CallTool, CommandAction, CommandCompletionsResponse, ContextDecision,
-    EventInterceptResponse, ExtensionFrame, InputDecision, InterceptAgentEnd, InterceptAgentStart,
-    InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact,
-    InterceptBeforeProviderRequest, InterceptBeforeSettle, InterceptContext, InterceptHook, InterceptInput,
-    InterceptMessageEnd, InterceptMessageStart, InterceptSessionShutdown, InterceptSessionStart,
-    InterceptToolCall, InterceptToolEnd, InterceptToolResult, InterceptTurnEnd, InterceptTurnStart,
-    InterceptUserBash, InvokeCommand, MessageEndDecision, QueryCompletions, ToolCallDecision,
-    ToolResultDecision, TurnStartDecision, UserBashDecision,
+    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeForkDecision,
+    BeforeProviderRequestDecision, BeforeSettleDecision, BeforeSwitchDecision, BeforeTreeDecision, CallTool,
+    CommandAction, CommandCompletionsResponse, ContextDecision, EventInterceptResponse, ExtensionFrame,
+    InputDecision, InterceptAgentEnd, InterceptAgentStart, InterceptAssistantMessage,
+    InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptBeforeFork, InterceptBeforeProviderRequest,
+    InterceptBeforeSettle, InterceptBeforeSwitch, InterceptBeforeTree, InterceptContext, InterceptHook,
+    InterceptInput, InterceptMessageEnd, InterceptMessageStart, InterceptSessionShutdown,
+    InterceptSessionStart, InterceptToolCall, InterceptToolEnd, InterceptToolResult, InterceptTurnEnd,
+    InterceptTurnStart, InterceptUserBash, InvokeCommand, MessageEndDecision, QueryCompletions,
+    ToolCallDecision, ToolResultDecision, TurnStartDecision, UserBashDecision,
 };
 use haft_protocol::ids::RequestId;
 
@@ -105,6 +106,9 @@ hook_questions! {
     InterceptInput -> InputDecision;
     InterceptMessageEnd -> MessageEndDecision;
     InterceptUserBash -> UserBashDecision;
+    InterceptBeforeSwitch -> BeforeSwitchDecision;
+    InterceptBeforeFork -> BeforeForkDecision;
+    InterceptBeforeTree -> BeforeTreeDecision;
     InterceptBeforeProviderRequest -> BeforeProviderRequestDecision;
     InterceptContext -> ContextDecision;
     InterceptBeforeSettle -> BeforeSettleDecision;

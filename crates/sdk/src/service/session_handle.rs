@@ -328,12 +328,23 @@ impl<'a> SessionHandle<'a> {
         self.execute_command(SwitchSession {}).await
     }
 
-    /// Continues the session from another entry, on any branch. Fails while a prompt runs.
+    /// Continues the session from another entry, on any branch. Fails while a prompt runs. `target` is
+    /// an entry, or a [`MoveTo`] that also requests a summary of the branch that the session leaves.
+    ///
+    /// ```
+    /// use haft_sdk::protocol::rpc::MoveTo;
+    /// use haft_sdk::{Host, HostError};
+    ///
+    /// async fn give_up(host: &Host, entry: &str) -> Result<(), HostError> {
+    ///     let target = MoveTo { summarize: Some(true), ..MoveTo::from(entry) };
+    ///     host.session().move_to(target).await.map(drop)
+    /// }
+    /// ```
     ///
     /// # Errors
-    /// As [`abort`](Self::abort). Also if there is no such entry.
-    pub async fn move_to(&self, entry: impl Into<String>) -> Result<MovedData, HostError> {
-        self.execute_command(MoveTo { entry: Some(entry.into()), ..MoveTo::default() }).await
+    /// As [`abort`](Self::abort). Also if there is no such entry, or another extension blocks it.
+    pub async fn move_to(&self, target: impl Into<MoveTo>) -> Result<MovedData, HostError> {
+        self.execute_command(target.into()).await
     }
 
     /// Closes the session: aborts its work and saves its messages.

@@ -1,13 +1,15 @@
 //! Extensions that change what the model reads and writes.
 
 use haft_sdk::protocol::content::ContentBlock;
+use haft_sdk::protocol::ext::CompactEntry;
 use haft_sdk::protocol::ext::{InterceptToolResult, ResultBlock};
 use haft_sdk::protocol::ids::ToolCallId;
 use haft_sdk::protocol::message::{AssistantBlock, Message, Rfc3339Time, StopCause};
 use haft_sdk::testing::Harness;
 use haft_sdk::{
-    BeforeProviderRequestDecision, BeforeSettleDecision, ContextDecision, Extension, InputDecision,
-    MessageEndDecision, RawJson, ToolResultChange, ToolResultDecision, UserBashDecision,
+    BeforeForkDecision, BeforeProviderRequestDecision, BeforeSettleDecision, BeforeSwitchDecision,
+    BeforeTreeDecision, ContextDecision, Extension, InputDecision, InterceptBeforeTree, MessageEndDecision,
+    RawJson, SwitchReason, ToolResultChange, ToolResultDecision, UserBashDecision,
 };
 use serde_json::json;
 
@@ -173,4 +175,47 @@ async fn long_results_are_answered() {
         panic!()
     };
     assert!(content == question.content);
+}
+
+/// Returns a question about a move that leaves this number of messages.
+pub(crate) fn left_branch(messages: usize) -> InterceptBeforeTree {
+    let text = "[user]\ntry".to_owned();
+    let entry = CompactEntry { id: "0b".to_owned(), text, may_begin: false };
+    InterceptBeforeTree {
+        entry: None,
+        leaf: None,
+        summarize: false,
+        instructions: None,
+        caller: None,
+        entries: vec![entry; messages],
+    }
+}
+
+#[tokio::test]
+async fn changes_of_the_session_are_blocked_or_summarized() {
+    let desk = Extension::new("desk", "1")
+        .before_switch(|switch, _host| async move {
+            match switch.session.as_deref() {
+                Some("0199") => BeforeSwitchDecision::Continue,
+                _ => BeforeSwitchDecision::block("later"),
+            }
+        })
+        .before_fork(|fork, _host| async move {
+            BeforeForkDecision::block(format!("{} is not committed", fork.entry.unwrap_or_default()))
+        })
+        .before_tree(|branch, _host| async move {
+            match branch.entries.len() {
+                0 => BeforeTreeDecision::block("nothing to leave"),
+                count => BeforeTreeDecision::with_summary(format!("{count} left")),
+            }
+        });
+    let harness = Harness::start(desk).await;
+    let resume = harness.before_switch(SwitchReason::Resume, Some("0199")).await;
+    assert_eq!(resume, BeforeSwitchDecision::Continue);
+    let new = harness.before_switch(SwitchReason::New, None).await;
+    assert_eq!(new, BeforeSwitchDecision::block("later"));
+    assert_eq!(harness.before_fork("0a").await, BeforeForkDecision::block("0a is not committed"));
+    let summary = harness.before_tree(left_branch(2)).await;
+    assert_eq!(summary, BeforeTreeDecision::with_summary("2 left"));
+    assert_eq!(harness.before_tree(left_branch(0)).await, BeforeTreeDecision::block("nothing to leave"));
 }

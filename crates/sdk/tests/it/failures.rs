@@ -4,13 +4,14 @@
 use haft_sdk::protocol::message::StopCause;
 use haft_sdk::testing::Harness;
 use haft_sdk::{
-    AssistantMessageDecision, BeforeAgentStartDecision, BeforeProviderRequestDecision, BeforeSettleDecision,
-    ContextDecision, Extension, InputDecision, LifecycleEvent, MessageEndDecision, NoArgs, NoteLevel,
-    Response, ToolCallDecision, ToolResult, ToolResultDecision, TurnStartDecision, UserBashDecision,
+    AssistantMessageDecision, BeforeAgentStartDecision, BeforeForkDecision, BeforeProviderRequestDecision,
+    BeforeSettleDecision, BeforeSwitchDecision, BeforeTreeDecision, ContextDecision, Extension,
+    InputDecision, LifecycleEvent, MessageEndDecision, NoArgs, NoteLevel, Response, SwitchReason,
+    ToolCallDecision, ToolResult, ToolResultDecision, TurnStartDecision, UserBashDecision,
 };
 use serde_json::json;
 
-use crate::content::finished_call;
+use crate::content::{finished_call, left_branch};
 
 fn boom<T>() -> T {
     panic!("boom")
@@ -32,6 +33,9 @@ fn panicking() -> Extension {
         .intercept_message_end(|_, _| async { boom::<MessageEndDecision>() })
         .before_provider_request(|_, _| async { boom::<BeforeProviderRequestDecision>() })
         .intercept_user_bash(|_, _| async { boom::<UserBashDecision>() })
+        .before_switch(|_, _| async { boom::<BeforeSwitchDecision>() })
+        .before_fork(|_, _| async { boom::<BeforeForkDecision>() })
+        .before_tree(|_, _| async { boom::<BeforeTreeDecision>() })
         .intercept_context(|_, _| async { boom::<ContextDecision>() })
         .before_settle(|_, _| async { boom::<BeforeSettleDecision>() })
 }
@@ -52,12 +56,15 @@ fn failing() -> Extension {
         .intercept_message_end(|_, _| async { Err::<MessageEndDecision, _>("boom") })
         .before_provider_request(|_, _| async { Err::<BeforeProviderRequestDecision, _>("boom") })
         .intercept_user_bash(|_, _| async { Err::<UserBashDecision, _>("boom") })
+        .before_switch(|_, _| async { Err::<BeforeSwitchDecision, _>("boom") })
+        .before_fork(|_, _| async { Err::<BeforeForkDecision, _>("boom") })
+        .before_tree(|_, _| async { Err::<BeforeTreeDecision, _>("boom") })
         .intercept_context(|_, _| async { Err::<ContextDecision, _>("boom") })
         .before_settle(|_, _| async { Err::<BeforeSettleDecision, _>("boom") })
 }
 
 /// The number of hooks that each extension here has.
-const HOOKS: usize = 11;
+const HOOKS: usize = 14;
 
 /// Twice, because a handler must survive its own failure.
 async fn check(extension: Extension, reason: &str) {
@@ -81,6 +88,9 @@ async fn ask_everything(harness: &Harness, reason: &str) {
     assert_eq!(harness.before_agent_start("hi", "").await, BeforeAgentStartDecision::Unchanged);
     assert_eq!(harness.tool_result(finished_call("x")).await, ToolResultDecision::Unchanged);
     assert_eq!(harness.before_settle("done", 0).await, BeforeSettleDecision::Settle);
+    assert_eq!(harness.before_switch(SwitchReason::New, None).await, BeforeSwitchDecision::Continue);
+    assert_eq!(harness.before_fork("0a").await, BeforeForkDecision::Continue);
+    assert_eq!(harness.before_tree(left_branch(0)).await, BeforeTreeDecision::Continue);
     assert_eq!(harness.context_messages(Vec::new()).await, ContextDecision::Unchanged);
     assert_eq!(harness.message_end(Vec::new(), StopCause::End).await, MessageEndDecision::Unchanged);
     let request = harness.before_provider_request("p", "m", json!({})).await;

@@ -208,3 +208,40 @@ fn command_in_python_records_a_failure_and_has_the_model_work_on_it() {
     let kinds = |kind: &str| saved.matches(&format!(r#"{{"type":"{kind}","#)).count();
     assert_eq!([kinds("custom"), kinds("label"), kinds("tags"), kinds("custom_message")], [1, 1, 1, 1]);
 }
+
+/// Blocks new sessions, and summarizes the branches that the session leaves.
+const KEEPS: &str = r#"
+emit("subscribe", intercept=["before_switch", "before_fork", "before_tree"])
+emit("ready")
+for frame in frames():
+    if frame.get("event") == "before_switch":
+        answer(frame, block=True, reason="finish this one first")
+    elif frame.get("event") == "before_fork":
+        mark("fork: " + str("entry" in frame))
+        answer(frame)
+    elif frame.get("event") == "before_tree":
+        answer(frame, summary=f"{len(frame['entries'])} messages were left")
+"#;
+
+#[test]
+fn extension_in_python_decides_about_changes_of_the_session() {
+    let scene = Scene::new(vec![Scenario::text("One."), Scenario::text("Two.")]).python("keeper", KEEPS);
+    let mut client = Client::of(&scene, &[]);
+    let ready =
+        eventually(|| client.done("list_extensions", &json!({}))["extensions"][0]["state"] == "ready");
+    assert!(ready, "{:?}", client.end());
+    assert_eq!(client.prompt("one"), "One.");
+    let (code, error) = client.refused("new_session", &json!({}));
+    assert_eq!((code.as_str(), error.as_str()), ("blocked", "blocked by keeper: finish this one first"));
+    assert!(client.done("fork", &json!({}))["session"].is_string());
+    assert_eq!(scene.marks(), ["fork: True"]);
+    let moved = client.done("move_to", &json!({"label": "first try"}));
+    let tree = client.done("tree", &json!({}));
+    let summary = tree["entries"].as_array().unwrap().iter().find(|entry| entry["id"] == moved["summary"]);
+    let summary = summary.unwrap();
+    assert_eq!((&summary["type"], &summary["label"]), (&json!("branch_summary"), &json!("first try")));
+    assert_eq!(client.prompt("two"), "Two.");
+    client.end().expect(0);
+    let request = scene.server.requests()[1].body["messages"].to_string();
+    assert!(request.contains("2 messages were left"), "{request}");
+}

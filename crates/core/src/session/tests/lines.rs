@@ -71,7 +71,8 @@ pub(super) fn samples() -> Vec<EntryBody> {
             settings: SessionSettings { thinking: Some("high".to_owned()), ..SessionSettings::default() },
         }
         .into(),
-        BranchSummary { summary: "a dead end".to_owned(), from: EntryId::from(2), answer: None }.into(),
+        BranchSummary { summary: "a dead end".to_owned(), from: EntryId::from(2), by: None, answer: None }
+            .into(),
         Custom {
             owner: "todo".to_owned(),
             kind: "list".to_owned(),

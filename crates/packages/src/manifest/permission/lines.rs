@@ -121,6 +121,11 @@ fn describe_intercept(entry: &InterceptPermission) -> String {
         (InterceptKind::UserBash, _) => {
             "can read, change, block and answer the shell commands that you run".to_owned()
         }
+        (InterceptKind::BeforeSwitch, _) => "can block that another session is opened".to_owned(),
+        (InterceptKind::BeforeFork, _) => "can block copies of the conversation".to_owned(),
+        (InterceptKind::BeforeTree, _) => {
+            "can block jumps to earlier points, and summarize the branch that they leave".to_owned()
+        }
         (InterceptKind::Input, _) => "can read, change and handle what you write".to_owned(),
         (InterceptKind::ToolResult, _) => "can read and change the results of tool calls".to_owned(),
     };

@@ -153,7 +153,7 @@ fn optional_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<St
     Ok(name)
 }
 
-fn optional_label<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+pub(super) fn optional_label<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let label = Option::<PrintableText>::deserialize(deserializer)?.map(|PrintableText(label)| label);
     match label.as_ref().map_or(0, String::len) {
         0..=LONGEST_LABEL => Ok(label.filter(|label| !label.is_empty())),

@@ -46,6 +46,33 @@ pub struct MoveTo {
     /// reply has the text. Absent: after the entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<bool>,
+    /// True if the model summarizes the branch that the session leaves, and the session continues with
+    /// the summary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summarize: Option<bool>,
+    /// With `summarize`: what matters most in the summary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
+    /// A label for the summary, or for the entry that the session moves to if there is no summary; at
+    /// most 1000 bytes.
+    #[serde(
+        default,
+        deserialize_with = "super::record::optional_label",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub label: Option<String>,
+}
+
+impl From<&str> for MoveTo {
+    fn from(entry: &str) -> Self {
+        entry.to_owned().into()
+    }
+}
+
+impl From<String> for MoveTo {
+    fn from(entry: String) -> Self {
+        Self { entry: Some(entry), ..Self::default() }
+    }
 }
 
 /// Sets the session's name for people.

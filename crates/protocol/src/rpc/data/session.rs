@@ -84,6 +84,9 @@ pub struct MovedData {
     /// With `before`: the user's complete text in that entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+    /// The entry with the summary of the branch that the session left; absent if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
 }
 
 /// An entry of a session.

@@ -95,7 +95,14 @@ fn sessions() -> Vec<Command> {
         ForkCommand { entry: Some("3f2a".into()) }.into(),
         ForkCommand::default().into(),
         TreeCommand {}.into(),
-        MoveTo { entry: Some("3f2a".into()), before: Some(true) }.into(),
+        MoveTo {
+            entry: Some("3f2a".into()),
+            before: Some(true),
+            summarize: Some(true),
+            instructions: Some("mind the tests".into()),
+            label: Some("lock".into()),
+        }
+        .into(),
         MoveTo::default().into(),
         SetName { name: "tidy".into() }.into(),
         SetName::default().into(),

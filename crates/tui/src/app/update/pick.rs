@@ -125,7 +125,9 @@ pub(super) fn pick_entry(state: &mut AppState, tree: TreeData) {
 fn move_to(state: &mut AppState, entries: &[EntryInfo], key: &str) {
     let Some(entry) = entries.iter().find(|entry| entry.id == key) else { return };
     let before = (entry.role.as_deref() == Some("user")).then_some(true);
-    state.out.send(MoveTo { entry: Some(entry.id.clone()), before }, PendingRequest::Moved);
+    state
+        .out
+        .send(MoveTo { entry: Some(entry.id.clone()), before, ..MoveTo::default() }, PendingRequest::Moved);
 }
 
 pub(super) fn pick_tools(state: &mut AppState) {

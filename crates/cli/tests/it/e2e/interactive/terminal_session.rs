@@ -15,15 +15,15 @@ const QUIET: Duration = Duration::from_millis(400);
 pub(super) const EARLY: &str = "too early, press again";
 
 /// A scene and its `haft` in a terminal.
-pub(super) struct TerminalSession {
-    pub(super) scene: Scene,
+pub(crate) struct TerminalSession {
+    pub(crate) scene: Scene,
     pub(super) pty: Pty,
 }
 
 impl TerminalSession {
     /// Starts `haft` with these arguments and waits for the composer.
     #[track_caller]
-    pub(super) fn at(scene: Scene, args: &[&str]) -> Self {
+    pub(crate) fn at(scene: Scene, args: &[&str]) -> Self {
         Self::with(scene, args, |setup| setup)
     }
 
@@ -109,7 +109,7 @@ impl TerminalSession {
 
     /// Quits, and checks that the terminal is restored.
     #[track_caller]
-    pub(super) fn leave(self) {
+    pub(crate) fn leave(self) {
         self.pty.send(b"\x11");
         ends_with(&self.pty, 0);
     }

@@ -27,6 +27,11 @@ pub(crate) fn replies() -> Vec<RpcResponse> {
     done.chain(failed).chain([unread.into_response()]).collect()
 }
 
+fn moved(wish: &MoveTo) -> MovedData {
+    let text = wish.before.map(|_| "hi".to_owned());
+    MovedData { entry: None, text, summary: wish.summarize.map(|_| "4e1b".to_owned()) }
+}
+
 fn success(id: Option<String>, command: &Command) -> RpcResponse {
     let no = NoData {};
     let reply = match command {
@@ -66,10 +71,7 @@ fn success(id: Option<String>, command: &Command) -> RpcResponse {
         Command::FindSessions(_) => RpcResponse::success::<FindSessions>(id, &sessions()),
         Command::Fork(_) => RpcResponse::success::<ForkCommand>(id, &kept()),
         Command::Tree(_) => RpcResponse::success::<TreeCommand>(id, &tree()),
-        Command::MoveTo(wish) => {
-            let text = wish.before.map(|_| "hi".to_owned());
-            RpcResponse::success::<MoveTo>(id, &MovedData { entry: None, text })
-        }
+        Command::MoveTo(wish) => RpcResponse::success::<MoveTo>(id, &moved(wish)),
         Command::SetName(_) => RpcResponse::success::<SetName>(id, &no),
         Command::AppendEntry(AppendEntry { entry, .. }) => appended(id, entry.as_deref()),
         Command::SendMessage(SendMessage { when, .. }) => sent(id, *when),
