@@ -27,11 +27,7 @@ pub fn launcher_path() -> PathBuf {
 /// # Panics
 /// Panics if the binary cannot be built.
 pub fn example_hook(name: &str) -> PathBuf {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let own = root.join("examples/hooks").join(name).join("src");
-    let sources = [own, root.join("crates/sdk/src"), root.join("crates/protocol/src")];
-    let changed_at = sources.iter().map(|dir| newest_change(dir)).max().unwrap_or(SystemTime::UNIX_EPOCH);
-    ensure_built(&format!("haft-example-{name}"), name, changed_at)
+    sdk_program(&format!("examples/hooks/{name}"), &format!("haft-example-{name}"), name)
 }
 
 /// Returns the absolute path of the binary of an example extension, built like an example hook.
@@ -39,11 +35,23 @@ pub fn example_hook(name: &str) -> PathBuf {
 /// # Panics
 /// Panics if the binary cannot be built.
 pub fn example_extension(name: &str) -> PathBuf {
+    sdk_program(&format!("examples/extensions/{name}"), &format!("haft-example-{name}"), name)
+}
+
+/// Returns the absolute path of the program with the extensions of `docs/from-wolli.md`, built like an example hook.
+///
+/// # Panics
+/// Panics if the program cannot be built.
+pub fn wolli_examples() -> PathBuf {
+    sdk_program("examples/wolli", "haft-example-wolli", "wolli-examples")
+}
+
+/// Returns the path of a binary that uses the SDK, from a package in this directory of the workspace.
+fn sdk_program(directory: &str, package: &str, name: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let own = root.join("examples/extensions").join(name).join("src");
-    let sources = [own, root.join("crates/sdk/src"), root.join("crates/protocol/src")];
-    let changed_at = sources.iter().map(|dir| newest_change(dir)).max().unwrap_or(SystemTime::UNIX_EPOCH);
-    ensure_built(&format!("haft-example-{name}"), name, changed_at)
+    let sources = [&format!("{directory}/src"), "crates/sdk/src", "crates/protocol/src"];
+    let changed_at = sources.iter().map(|source| newest_change(&root.join(source))).max();
+    ensure_built(package, name, changed_at.unwrap_or(SystemTime::UNIX_EPOCH))
 }
 
 /// Returns the absolute path of an example of a package. The example is built first if it is missing or older than the

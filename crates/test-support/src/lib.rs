@@ -14,7 +14,7 @@ mod fake_peer;
 
 use std::time::Duration;
 
-pub use binary::{example_extension, example_hook, example_path, launcher_path, test_binary};
+pub use binary::{example_extension, example_hook, example_path, launcher_path, test_binary, wolli_examples};
 pub use fake_peer::FakePeer;
 
 /// The deadline of every wait for an event that must come; longer than even a busy machine needs.

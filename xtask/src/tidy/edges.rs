@@ -45,6 +45,7 @@ const RULES: &[DependencyRule] = &[
     rule("haft-example-server", &["haft-core", "haft-providers"]),
     rule("haft-example-todo", &["haft-sdk"]),
     rule("haft-example-weather", &["haft-sdk"]),
+    rule("haft-example-wolli", &["haft-sdk"]),
     rule("haft-codegen", &["haft-config", "haft-protocol", "haft-tui", "xtask"]),
     rule("xtask", &[]),
 ];

@@ -54,3 +54,4 @@ mod settings;
 mod small_window;
 mod surface;
 mod tools;
+mod wolli;

@@ -151,24 +151,33 @@ impl SanitizedToolResult {
     }
 }
 
-/// Waits for the answer, and shows the newest progress meanwhile.
+/// Waits for the answer, and shows the newest progress meanwhile; the last one at the latest before the answer.
 async fn show_progress<T>(
     context: &ToolContext,
     mut progress: watch::Receiver<Option<ToolCallProgress>>,
     answer: impl Future<Output = T> + Send,
 ) -> T {
-    let showing = async {
-        while progress.changed().await.is_ok() {
-            let newest = progress.borrow_and_update().clone();
-            newest.and_then(read_progress).into_iter().for_each(|newest| context.report_progress(newest));
-            sleep(PROGRESS_PAUSE).await;
+    let show = |newest: Option<ToolCallProgress>| {
+        newest.and_then(read_progress).into_iter().for_each(|newest| context.report_progress(newest));
+    };
+    let answer = {
+        let showing = async {
+            while progress.changed().await.is_ok() {
+                show(progress.borrow_and_update().clone());
+                sleep(PROGRESS_PAUSE).await;
+            }
+        };
+        match select(pin!(answer), pin!(showing)).await {
+            Either::Left((answer, _)) => answer,
+            // The query is over, and its answer follows.
+            Either::Right(((), answer)) => answer.await,
         }
     };
-    match select(pin!(answer), pin!(showing)).await {
-        Either::Left((answer, _)) => answer,
-        // The query is over, and its answer follows.
-        Either::Right(((), answer)) => answer.await,
+    let newest = progress.borrow_and_update();
+    if newest.has_changed() {
+        show(newest.clone());
     }
+    answer
 }
 
 /// Converts progress for observers: the end of its texts. Returns `None` if it has nothing to show.

@@ -298,6 +298,22 @@ async fn newest_progress_of_a_call_is_shown() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn progress_right_before_the_result_is_shown() {
+    let (host, mut peer, _) = host_announcing("weather", &["progress"], [register("weather", "")]).await;
+    let (context, shown) = context_with_progress();
+    let answering = async {
+        let question = peer.expect("tool_call").await;
+        for text in ["0 %", "50 %", "100 %"] {
+            peer.answer(&question, "progress", json!({"content": [{"type": "text", "text": text}]})).await;
+        }
+        peer.answer(&question, "tool_result", json!({})).await;
+    };
+    let tool = tool(&host, "weather");
+    tokio::join!(tool.execute(context, call("weather", json!({}))), answering);
+    assert_eq!(shown.lock().unwrap().last(), Some(&progress("100 %", None)));
+}
+
+#[tokio::test(start_paused = true)]
 async fn long_progress_is_cut_to_its_end() {
     let (host, mut peer, _) = host_announcing("weather", &["progress"], [register("weather", "")]).await;
     let (context, shown) = context_with_progress();

@@ -79,6 +79,13 @@ impl Scene {
         self.with(dir)
     }
 
+    /// Adds a Python extension with these manifest keys, whose first frame has these fields, too.
+    pub(crate) fn custom_python(self, name: &str, more: &Value, hello: &Value, body: &str) -> Self {
+        let dir = self.world.project().join(name);
+        self.write_python_with(&dir, name, more, hello, body);
+        self.with(dir)
+    }
+
     /// Adds an example extension in Rust.
     pub(crate) fn example(self, name: &str) -> Self {
         let manifest =
@@ -251,7 +258,7 @@ impl Scene {
 }
 
 /// Returns manifest keys with the longest allowed deadlines, for busy machines.
-fn patient() -> Value {
+pub(crate) fn patient() -> Value {
     json!({"hello_timeout_ms": 60_000, "ready_timeout_ms": 60_000})
 }
 

@@ -15,15 +15,15 @@ const QUIET: Duration = Duration::from_millis(400);
 pub(super) const EARLY: &str = "too early, press again";
 
 /// A scene and its `haft` in a terminal.
-pub(crate) struct TerminalSession {
-    pub(crate) scene: Scene,
+pub(in crate::e2e) struct TerminalSession {
+    pub(in crate::e2e) scene: Scene,
     pub(super) pty: Pty,
 }
 
 impl TerminalSession {
     /// Starts `haft` with these arguments and waits for the composer.
     #[track_caller]
-    pub(crate) fn at(scene: Scene, args: &[&str]) -> Self {
+    pub(in crate::e2e) fn at(scene: Scene, args: &[&str]) -> Self {
         Self::with(scene, args, |setup| setup)
     }
 
@@ -38,7 +38,7 @@ impl TerminalSession {
     /// Types a line and Enter while the agent is idle. While it works, prompts are queued and most commands are
     /// refused.
     #[track_caller]
-    pub(super) fn say(&self, line: &str) {
+    pub(in crate::e2e) fn say(&self, line: &str) {
         self.pty.wait_gone("Working…");
         self.say_meanwhile(line);
     }
@@ -54,7 +54,7 @@ impl TerminalSession {
 
     /// Waits until all of these texts are on the screen.
     #[track_caller]
-    pub(super) fn sees(&self, texts: &[&str]) {
+    pub(in crate::e2e) fn sees(&self, texts: &[&str]) {
         texts.iter().for_each(|text| self.pty.wait_for(text));
     }
 
@@ -109,7 +109,7 @@ impl TerminalSession {
 
     /// Quits, and checks that the terminal is restored.
     #[track_caller]
-    pub(crate) fn leave(self) {
+    pub(in crate::e2e) fn leave(self) {
         self.pty.send(b"\x11");
         ends_with(&self.pty, 0);
     }
