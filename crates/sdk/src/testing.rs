@@ -1,5 +1,4 @@
-//! Tests an extension in memory, without a process and without a host. For a process hook:
-//! [`HookHarness`].
+//! Tests an extension in memory, without a process and without a host.
 //!
 //! ```
 //! use haft_sdk::testing::Harness;
@@ -55,11 +54,9 @@ use crate::service::HostError;
 use crate::timeouts::HARNESS_PATIENCE;
 use crate::tool::ToolResult;
 
-mod hook;
 mod record;
 mod services;
 
-pub use hook::HookHarness;
 use record::ExtensionRecord;
 use services::{ExtensionInput, HostBehavior};
 

@@ -22,15 +22,16 @@ pub fn launcher_path() -> PathBuf {
 }
 
 /// Returns the absolute path of the binary of an example hook. The binary is built first if it is missing or older than
-/// its sources or those of the SDK.
+/// its sources or those of its libraries.
 ///
 /// # Panics
 /// Panics if the binary cannot be built.
 pub fn example_hook(name: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let own = root.join("examples/hooks").join(name).join("src");
-    let sources = [own, root.join("crates/sdk/src"), root.join("crates/protocol/src")];
-    let changed_at = sources.iter().map(|dir| newest_change(dir)).max().unwrap_or(SystemTime::UNIX_EPOCH);
+    let libraries = ["crates/adapters/picoclaw/src", "crates/sdk/src", "crates/protocol/src"];
+    let sources = libraries.map(|library| root.join(library)).into_iter().chain([own]);
+    let changed_at = sources.map(|dir| newest_change(&dir)).max().unwrap_or(SystemTime::UNIX_EPOCH);
     ensure_built(&format!("haft-example-{name}"), name, changed_at)
 }
 
@@ -41,8 +42,9 @@ pub fn example_hook(name: &str) -> PathBuf {
 pub fn example_extension(name: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let own = root.join("examples/extensions").join(name).join("src");
-    let sources = [own, root.join("crates/sdk/src"), root.join("crates/protocol/src")];
-    let changed_at = sources.iter().map(|dir| newest_change(dir)).max().unwrap_or(SystemTime::UNIX_EPOCH);
+    let libraries = ["crates/adapters/picoclaw/src", "crates/sdk/src", "crates/protocol/src"];
+    let sources = libraries.map(|library| root.join(library)).into_iter().chain([own]);
+    let changed_at = sources.map(|dir| newest_change(&dir)).max().unwrap_or(SystemTime::UNIX_EPOCH);
     ensure_built(&format!("haft-example-{name}"), name, changed_at)
 }
 

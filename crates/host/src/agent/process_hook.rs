@@ -15,8 +15,8 @@ mod turn_tracker;
 
 use std::sync::Arc;
 
+use haft_adapter_picoclaw::wire::HookMode;
 use haft_core::hooks::HookSet;
-use haft_protocol::hook::HookMode;
 
 pub(crate) use adapter::ProcessHookAdapter;
 pub(crate) use event_broadcaster::HookEventBroadcaster;
@@ -30,7 +30,7 @@ const CHAT: &str = "direct";
 
 pub(crate) fn register_hooks(
     hooks: &mut HookSet,
-    watch: &haft_protocol::hook::HookSubscriptions,
+    watch: &haft_adapter_picoclaw::wire::HookSubscriptions,
     part: impl Fn() -> Option<ProcessHookAdapter>,
 ) {
     for mode in watch.modes() {

@@ -1,10 +1,10 @@
 //! Differences between the dialects of extensions: which side sends hello first, the encoding of messages,
 //! and the shutdown message. All other behavior of a session is the same for all dialects.
 
+use haft_adapter_picoclaw::wire::{Call, CallLine, HookHello, HookQuestion};
 use haft_protocol::RawJson;
 use haft_protocol::codec::{self, LineLimits};
 use haft_protocol::ext::{HostFrame, QueryResponse, Shutdown};
-use haft_protocol::hook::{Call, CallLine, HookHello, HookQuestion};
 
 use super::hello_ack::PreparedHelloAck;
 use super::ids::RequestIdGenerator;

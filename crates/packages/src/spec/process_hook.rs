@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use haft_adapter_picoclaw::wire::{HookMode, HookSubscriptions, InterceptPoint};
 use haft_launch::find_program;
-use haft_protocol::hook::{HookMode, HookSubscriptions, InterceptPoint};
 use haft_protocol::ids::ExtensionName;
 
 use super::{ExtensionDialect, ExtensionOrigin, ExtensionSpec};

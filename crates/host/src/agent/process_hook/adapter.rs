@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use haft_adapter_picoclaw::wire::{HookQuestion, InterceptPoint, ParsedDecision, texts};
 use haft_core::hooks::Refusal;
 use haft_packages::HookSpec;
 use haft_protocol::RawJson;
-use haft_protocol::hook::{HookQuestion, InterceptPoint, ParsedDecision, texts};
 use tokio_util::sync::CancellationToken;
 
 use super::bounds;

@@ -1,9 +1,9 @@
 //! The hook that approves a tool.
 
 use async_trait::async_trait;
+use haft_adapter_picoclaw::wire::{ApprovalDecision, ApproveTool as Question, InterceptPoint, texts};
 use haft_core::hooks::{AfterBlock, ApproveTool, ApproverDecision, PendingCall};
 use haft_protocol::content::ToolCall;
-use haft_protocol::hook::{ApprovalDecision, ApproveTool as Question, InterceptPoint, texts};
 use haft_protocol::ids::ExtensionName;
 use tokio_util::sync::CancellationToken;
 

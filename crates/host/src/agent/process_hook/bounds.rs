@@ -1,9 +1,9 @@
 //! Limits of the texts of a hook. A line of a hook may have megabytes. Texts that are used stay in the
 //! conversation, so every later request and every other hook would receive them.
 
+use haft_adapter_picoclaw::wire::{HookToolCall, LlmResponse, ToolDecision};
 use haft_core::tool::ToolOutput;
 use haft_protocol::ext::Limits;
-use haft_protocol::hook::{HookToolCall, LlmResponse, ToolDecision};
 use haft_protocol::limits::{MAX_LINE, MAX_NAME};
 
 /// The limit of a reason to refuse or end something, in bytes.

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use haft_adapter_picoclaw::wire::{HookEventKind, HookEventPayload, LegacyKind, TurnEvent, TurnMeta};
 use haft_core::hooks::Observer;
 use haft_packages::{EventForm, HookSpec};
 use haft_protocol::event::AgentEvent;
-use haft_protocol::hook::{HookEventKind, HookEventPayload, LegacyKind, TurnEvent, TurnMeta};
 use tokio::time::Instant;
 
 use super::names::translate_occurrence;

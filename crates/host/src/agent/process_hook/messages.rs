@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
+use haft_adapter_picoclaw::wire::{HookMessage, HookToolCall, MessageEdit};
 use haft_protocol::content::{ContentBlock, Image, ImageData, ToolCall as Call, joined_text};
-use haft_protocol::hook::{HookMessage, HookToolCall, MessageEdit};
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{
     AssistantBlock, AssistantMessage, Message as Own, Rfc3339Time, ToolMessage, text_of, tool_calls_of,
@@ -201,8 +201,8 @@ pub(super) fn rebuild_answer(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use haft_adapter_picoclaw::wire::{BeforeLlm, HookQuestion as _, LlmDecision};
     use haft_protocol::RawJson;
-    use haft_protocol::hook::{BeforeLlm, HookQuestion as _, LlmDecision};
     use haft_protocol::message::NativeMessage;
 
     fn time(text: &str) -> Rfc3339Time {

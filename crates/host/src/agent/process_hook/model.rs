@@ -3,6 +3,10 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use haft_adapter_picoclaw::wire::{
+    AfterLlm, BeforeLlm, FunctionDefinition, InterceptPoint, LlmDecision, LlmEdit, LlmOptions, LlmResponse,
+    ResponseDecision as After, ToolDefinition, UsageInfo,
+};
 use haft_core::hooks::{
     AfterModelResponse, BeforeModelRequest, OutgoingRequest, ReceivedResponse, RequestDecision, RequestEdit,
     ResponseDecision,
@@ -10,10 +14,6 @@ use haft_core::hooks::{
 use haft_core::model::{RequestOptions, ThinkingLevel};
 use haft_core::sanitize::strip_hidden_chars;
 use haft_core::tool::{ToolOwner, ToolSpec};
-use haft_protocol::hook::{
-    AfterLlm, BeforeLlm, FunctionDefinition, InterceptPoint, LlmDecision, LlmEdit, LlmOptions, LlmResponse,
-    ResponseDecision as After, ToolDefinition, UsageInfo,
-};
 use haft_protocol::message::{AssistantBlock, Rfc3339Time, StopCause, text_of};
 use tokio_util::sync::CancellationToken;
 

@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use haft_packages::ToolNames;
-use haft_protocol::hook::{
+use haft_adapter_picoclaw::wire::{
     AfterLlm, AfterTool, ApproveTool, BeforeLlm, BeforeTool, HookEventPayload, HookQuestion, HookToolCall,
     LlmDecision, MessageEdit, ResponseDecision, ToolDecision, TurnEvent,
 };
+use haft_packages::ToolNames;
 
 pub(super) fn translate_question<Q: TranslateToolNames + Clone>(
     names: ToolNames,
@@ -145,8 +145,8 @@ impl<'a> OriginalCalls<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use haft_adapter_picoclaw::wire::{HookMessage, LlmResponse, ToolDefinition};
     use haft_protocol::RawJson;
-    use haft_protocol::hook::{HookMessage, LlmResponse, ToolDefinition};
 
     fn object(text: &str) -> RawJson {
         RawJson::parse(text).unwrap()
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn translates_names_of_events() {
-        use haft_protocol::hook::{ToolExecStart, TurnEnd, TurnMeta};
+        use haft_adapter_picoclaw::wire::{ToolExecStart, TurnEnd, TurnMeta};
         let translated = |names: ToolNames, payload: HookEventPayload| {
             let what = TurnEvent { time: String::new(), meta: TurnMeta::default(), context: None, payload };
             translate_occurrence(names, &what).into_owned().payload

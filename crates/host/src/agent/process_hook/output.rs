@@ -1,9 +1,9 @@
 //! Converts a tool's result into PicoClaw's form and back.
 
+use haft_adapter_picoclaw::wire::{HookToolResult, InterceptPoint};
 use haft_core::tool::{DisplayText, ToolOutput};
 use haft_protocol::content::{ContentBlock, Image, ImageData, joined_text};
 use haft_protocol::ext::{ResultBlock, ToolResultFrame as Blocks};
-use haft_protocol::hook::{HookToolResult, InterceptPoint};
 use haft_protocol::ids::RequestId;
 
 use super::adapter::ProcessHookAdapter;

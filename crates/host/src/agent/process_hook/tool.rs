@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use haft_adapter_picoclaw::wire::{
+    AfterTool, BeforeTool, InterceptPoint, ResultDecision as After, ToolDecision as Decision, texts,
+};
 use haft_core::hooks::{
     AfterBlock, AfterToolExecute, BeforeToolExecute, FinishedCall, HookRole, PendingCall, ResultDecision,
     ToolDecision,
 };
 use haft_core::tool::ToolOutput;
 use haft_protocol::content::ToolCall;
-use haft_protocol::hook::{
-    AfterTool, BeforeTool, InterceptPoint, ResultDecision as After, ToolDecision as Decision, texts,
-};
 use haft_protocol::ids::ExtensionName;
 use tokio_util::sync::CancellationToken;
 

@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use haft_protocol::RawJson;
-use haft_protocol::content::{ContentBlock, joined_text};
-use haft_protocol::event::{AgentEvent, CompactReason, ErrorStage, RetryReason};
-use haft_protocol::hook::{
+use haft_adapter_picoclaw::wire::{
     ContextCompress, ErrorEvent, HookEventPayload, InterruptReceived, LlmRequest, LlmResponded, LlmRetry,
     SessionSummarize, SteeringInjected, ToolExecEnd, ToolExecSkipped, ToolExecStart, ToolExecution, TurnEnd,
     TurnStart,
 };
+use haft_protocol::RawJson;
+use haft_protocol::content::{ContentBlock, joined_text};
+use haft_protocol::event::{AgentEvent, CompactReason, ErrorStage, RetryReason};
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{StopCause, text_of};
 

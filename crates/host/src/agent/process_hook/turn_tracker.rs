@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use haft_adapter_picoclaw::wire::{HookEventPayload, InboundMessage, SessionScope, TurnContext, TurnMeta};
 use haft_protocol::event::AgentEvent;
-use haft_protocol::hook::{HookEventPayload, InboundMessage, SessionScope, TurnContext, TurnMeta};
 use haft_protocol::ids::ExtensionName;
 
 use super::turn_events::TurnEventMapper;

@@ -26,7 +26,7 @@ fn hook_session_starts_answers_and_shuts_down() {
     fixture.approval("bash");
     fixture.line(r#"{"jsonrpc":"2.0","id":2,"result":{"approved":true}}"#);
     fixture.session.send_message(
-        OutboundMessage::event(haft_protocol::hook::RuntimeEvent::default()).unwrap(),
+        OutboundMessage::event(haft_adapter_picoclaw::wire::RuntimeEvent::default()).unwrap(),
         fixture.now,
     );
     fixture.session.shutdown(fixture.now);

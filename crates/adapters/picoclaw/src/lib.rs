@@ -1,0 +1,8 @@
+//! PicoClaw's process hooks, on haft and on PicoClaw.
+//!
+//! * [`wire`]: the lines of both sides as types;
+//! * [`author`]: hooks in Rust (feature `author`).
+
+#[cfg(feature = "author")]
+pub mod author;
+pub mod wire;
