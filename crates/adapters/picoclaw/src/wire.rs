@@ -60,11 +60,11 @@ pub use call::{Call, CallLine, RawLine};
 pub use context::{AgentRoute, InboundMessage, SessionScope, TurnContext, TurnMeta};
 pub use envelope::{BOUNDS, HookReply, JsonRpcVersion, RpcError, UnreadableLine, read_reply};
 pub use event::{
-    ContextCompress, ErrorEvent, EventAttributes, EventCorrelation, EventScope, EventSeverity, EventSource,
-    FollowUpQueued, HookEventKind, HookEventPayload, InterruptReceived, LegacyEvent, LegacyKind, LlmDelta,
-    LlmRequest, LlmResponded, LlmRetry, RuntimeEvent, SessionSummarize, SkillSnapshot, SteeringInjected,
-    SubTurnEnd, SubTurnOrphan, SubTurnResultDelivered, SubTurnSpawn, ToolExecEnd, ToolExecSkipped,
-    ToolExecStart, ToolExecution, TurnEnd, TurnEvent, TurnStart,
+    ContextCompress, ErrorEvent, EventAttributes, EventCorrelation, EventForm, EventScope, EventSeverity,
+    EventSource, FollowUpQueued, HookEventKind, HookEventPayload, InterruptReceived, LegacyEvent, LegacyKind,
+    LlmDelta, LlmRequest, LlmResponded, LlmRetry, RuntimeEvent, SessionSummarize, SkillSnapshot,
+    SteeringInjected, SubTurnEnd, SubTurnOrphan, SubTurnResultDelivered, SubTurnSpawn, ToolExecEnd,
+    ToolExecSkipped, ToolExecStart, ToolExecution, TurnEnd, TurnEvent, TurnStart,
 };
 pub use fold::read;
 pub use hello::{HelloReply, HookHello, VERSION};

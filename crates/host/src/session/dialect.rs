@@ -105,11 +105,6 @@ impl OutboundMessage {
         CallLine::encode_question(id, question).map(Self::Call).map_err(no_json_form)
     }
 
-    /// Encodes an event for a hook, or returns the reason why it cannot be encoded.
-    pub(crate) fn event(call: impl Into<Call>) -> Result<Self, String> {
-        CallLine::notification(call).encode().map(Self::Event).map_err(no_json_form)
-    }
-
     /// Returns the kind of the answer if the message is a query.
     pub(crate) fn kind(&self) -> Option<QuestionKind> {
         match self {

@@ -272,7 +272,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "terminal",
         ],
     ),
-    ("adapters/picoclaw", &["wire", "author"]),
+    ("adapters/picoclaw", &["wire", "translate", "author"]),
     ("host", &["timeouts", "wire", "session", "process", "extension", "supervision", "agent", "host"]),
     (
         "rpc",

@@ -9,6 +9,7 @@
 use serde::Serialize;
 
 use super::envelope::{JsonRpcVersion, UnreadableLine, check_line, encode_line, line_fields, parse_id};
+use super::event::{EventForm, LegacyKind, TurnEvent};
 use super::method::{Method, methods};
 use super::question::HookQuestion;
 use super::{
@@ -89,6 +90,23 @@ impl CallLine {
             method: Q::METHOD.name(),
             params: question,
         })
+    }
+
+    /// Encodes an event in this form, newline included.
+    ///
+    /// # Errors
+    /// As [`encode`](Self::encode).
+    pub fn encode_event(
+        event: &TurnEvent,
+        form: EventForm,
+        number: u64,
+    ) -> Result<String, serde_json::Error> {
+        match form {
+            EventForm::Runtime => Self::notification(event.to_runtime_event(number)?),
+            EventForm::Name => Self::notification(event.to_legacy_event(LegacyKind::Name)?),
+            EventForm::Number => Self::notification(event.to_legacy_event(LegacyKind::Number)?),
+        }
+        .encode()
     }
 
     /// Creates a notification, which has no reply.

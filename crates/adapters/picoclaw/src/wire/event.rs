@@ -33,3 +33,15 @@ pub struct TurnEvent {
     /// The data of the event.
     pub payload: HookEventPayload,
 }
+
+/// The form of the events that a hook receives.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum EventForm {
+    /// `hook.runtime_event`, which PicoClaw sends since 0.2.9.
+    #[default]
+    Runtime,
+    /// `hook.event` with the kind as a name, as in PicoClaw's documentation (`event_kind = "name"`).
+    Name,
+    /// `hook.event` with the kind as a number, which PicoClaw sent up to 0.2.8 (`event_kind = "number"`).
+    Number,
+}

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use haft_adapter_picoclaw::wire::{
+use crate::wire::{
     ContextCompress, ErrorEvent, HookEventPayload, InterruptReceived, LlmRequest, LlmResponded, LlmRetry,
     SessionSummarize, SteeringInjected, ToolExecEnd, ToolExecSkipped, ToolExecStart, ToolExecution, TurnEnd,
     TurnStart,

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use haft_adapter_picoclaw::wire::{HookMessage, HookToolCall, MessageEdit};
+use crate::wire::{HookMessage, HookToolCall, MessageEdit};
 use haft_protocol::content::{ContentBlock, Image, ImageData, ToolCall as Call, joined_text};
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{
@@ -14,7 +14,8 @@ use haft_protocol::message::{
 /// follow. A reference is used because images are long and hooks send back everything that they receive.
 const OWN_IMAGE: &str = "media://message-";
 
-pub(super) fn to_hook_messages(system: &str, messages: &[Own]) -> Vec<HookMessage> {
+/// Returns the conversation in PicoClaw's form, with the system prompt as its first message.
+pub fn to_hook_messages(system: &str, messages: &[Own]) -> Vec<HookMessage> {
     let system = HookMessage {
         role: HookMessage::SYSTEM.to_owned(),
         content: system.to_owned(),
@@ -52,7 +53,8 @@ fn to_hook_message(place: usize, message: &Own) -> HookMessage {
     }
 }
 
-pub(super) fn thinking_of(content: &[AssistantBlock]) -> String {
+/// Returns the thinking of an answer as one text.
+pub fn thinking_of(content: &[AssistantBlock]) -> String {
     let texts = content.iter().filter_map(|block| match block {
         AssistantBlock::Thinking { text } => Some(text.as_str()),
         AssistantBlock::Text { .. } | AssistantBlock::ToolCall(_) => None,
@@ -60,7 +62,8 @@ pub(super) fn thinking_of(content: &[AssistantBlock]) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-pub(super) fn to_hook_calls(content: &[AssistantBlock]) -> Vec<HookToolCall> {
+/// Returns the tool calls of an answer.
+pub fn to_hook_calls(content: &[AssistantBlock]) -> Vec<HookToolCall> {
     tool_calls_of(content).map(|call| HookToolCall::new(call.id.as_str(), &call.name, &call.args)).collect()
 }
 
@@ -70,12 +73,11 @@ fn image_references(place: usize, content: &[ContentBlock]) -> Vec<String> {
 }
 
 /// Returns the conversation as a hook changed it. `own` is the original conversation, and `now` is the time
-/// of new messages. After an error, all changes are discarded.
-pub(super) fn apply_edits(
-    edits: Vec<MessageEdit>,
-    own: &[Own],
-    now: &Rfc3339Time,
-) -> Result<Vec<Own>, String> {
+/// of new messages.
+///
+/// # Errors
+/// The mistake in a message; all changes are then discarded.
+pub fn apply_edits(edits: Vec<MessageEdit>, own: &[Own], now: &Rfc3339Time) -> Result<Vec<Own>, String> {
     let names: HashMap<&ToolCallId, &ToolMessage> = own.iter().filter_map(as_tool_result).collect();
     let edit = |edit| match edit {
         // The system prompt is not a part of the conversation.
@@ -135,15 +137,15 @@ fn build_message(
     }
 }
 
-pub(super) fn thinking_block(text: String) -> Option<AssistantBlock> {
+fn thinking_block(text: String) -> Option<AssistantBlock> {
     (!text.is_empty()).then_some(AssistantBlock::Thinking { text })
 }
 
-pub(super) fn text_block(text: String) -> Option<AssistantBlock> {
+fn text_block(text: String) -> Option<AssistantBlock> {
     (!text.is_empty()).then_some(AssistantBlock::Text { text })
 }
 
-pub(super) fn read_call(call: &HookToolCall) -> Result<Call, String> {
+fn read_call(call: &HookToolCall) -> Result<Call, String> {
     let name = call.function.name.clone();
     let args = call.function.read_arguments();
     let args = args.map_err(|error| format!("the call of {name:?} has invalid arguments: {error}"))?;
@@ -179,7 +181,10 @@ fn resolve_image(reference: &str, own: &[Own]) -> Option<Image> {
 }
 
 /// Returns the blocks of an answer as a hook changed them. Unchanged blocks keep their positions.
-pub(super) fn rebuild_answer(
+///
+/// # Errors
+/// The mistake in a tool call.
+pub fn rebuild_answer(
     own: &[AssistantBlock],
     edited_text: &str,
     reasoning: &str,
@@ -201,7 +206,7 @@ pub(super) fn rebuild_answer(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use haft_adapter_picoclaw::wire::{BeforeLlm, HookQuestion as _, LlmDecision};
+    use crate::wire::{BeforeLlm, HookQuestion as _, LlmDecision};
     use haft_protocol::RawJson;
     use haft_protocol::message::NativeMessage;
 

@@ -3,9 +3,9 @@
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
-use haft_adapter_picoclaw::wire::{HookEventPayload, InboundMessage, SessionScope, TurnContext, TurnMeta};
+use crate::wire::{HookEventPayload, InboundMessage, SessionScope, TurnContext, TurnMeta};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ExtensionName;
 
@@ -20,7 +20,7 @@ const SOURCE: &str = "runTurn";
 
 /// The turns of a host, numbered. Receives events before any hook is queried about them.
 #[derive(Debug)]
-pub(crate) struct TurnTracker {
+pub struct TurnTracker {
     run: String,
     sender: String,
     state: Mutex<HookTurnState>,
@@ -36,20 +36,20 @@ struct HookTurnState {
 }
 
 impl TurnTracker {
-    pub(crate) fn new() -> Self {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let run = format!("{:x}", since.as_millis());
-        let sender = ["USER", "USERNAME"].into_iter().find_map(|name| std::env::var(name).ok());
+    /// Creates a tracker. `run` makes the turns of this run unique, and `sender` is the name of the user.
+    pub fn new(run: String, sender: String) -> Self {
         // Hooks store data by session, so an unknown session also needs a name.
         let now = Mutex::new(HookTurnState { session: run.clone(), ..HookTurnState::default() });
-        Self { run, sender: sender.unwrap_or_else(|| "user".to_owned()), state: now }
+        Self { run, sender, state: now }
     }
 
-    pub(crate) fn set_session(&self, session: String) {
+    /// Sets the id of the session.
+    pub fn set_session(&self, session: String) {
         self.lock_state().session = session;
     }
 
-    pub(super) fn turn_meta(&self, trace_path: &str) -> TurnMeta {
+    /// Returns the place of a query in the current turn.
+    pub fn turn_meta(&self, trace_path: &str) -> TurnMeta {
         self.meta_at(&self.lock_state(), trace_path)
     }
 
@@ -65,8 +65,8 @@ impl TurnTracker {
         }
     }
 
-    #[expect(clippy::unnecessary_wraps, reason = "all queries have this signature")]
-    pub(super) fn context(&self) -> Option<Box<TurnContext>> {
+    /// Returns the context of every query and event.
+    pub fn context(&self) -> Option<Box<TurnContext>> {
         let inbound = InboundMessage {
             channel: CHANNEL.to_owned(),
             chat_id: CHAT.to_owned(),
@@ -87,7 +87,7 @@ impl TurnTracker {
 
     /// Records an event and returns what hooks receive and its place in the turn. The path follows from the
     /// event kind.
-    pub(super) fn record_event(
+    pub fn record_event(
         &self,
         event: &AgentEvent,
         workspace: &str,
@@ -118,14 +118,15 @@ impl TurnTracker {
         (meta, payloads)
     }
 
-    pub(super) fn next_event_number(&self) -> u64 {
+    /// Returns the number of the next event.
+    pub fn next_event_number(&self) -> u64 {
         let mut now = self.lock_state();
         now.events += 1;
         now.events
     }
 
     /// True if a report of a hook is the first of its kind in this turn; counts repetitions.
-    pub(super) fn is_first_report(&self, hook: &ExtensionName, report: &str) -> bool {
+    pub fn is_first_report(&self, hook: &ExtensionName, report: &str) -> bool {
         match self.lock_state().reports.entry((hook.clone(), report.to_owned())) {
             Entry::Vacant(first) => {
                 first.insert(0);
@@ -139,7 +140,7 @@ impl TurnTracker {
     }
 
     /// Takes the repeated reports of this turn with their counts.
-    pub(super) fn take_repeated_reports(&self) -> Vec<(ExtensionName, String, u64)> {
+    pub fn take_repeated_reports(&self) -> Vec<(ExtensionName, String, u64)> {
         let reports = std::mem::take(&mut self.lock_state().reports).into_iter();
         reports.filter(|(_, more)| *more > 0).map(|((hook, report), more)| (hook, report, more)).collect()
     }

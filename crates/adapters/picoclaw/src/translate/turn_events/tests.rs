@@ -6,7 +6,7 @@ use haft_protocol::message::{AssistantBlock, Rfc3339Time};
 
 /// Returns the payloads for these events, one line each.
 fn told(events: Vec<AgentEvent>) -> Vec<String> {
-    let turns = crate::agent::process_hook::turn_tracker::TurnTracker::new();
+    let turns = crate::translate::TurnTracker::new("run".to_owned(), "user".to_owned());
     let at = Instant::now();
     let line = |payload: HookEventPayload| {
         format!("{} {}", payload.kind().name(), serde_json::to_string(&payload).unwrap())
@@ -109,7 +109,8 @@ fn maps_turn_with_tool() {
 /// Checks the payloads of tool calls. Each event has its time in seconds from the first one.
 #[track_caller]
 fn check_calls(events: Vec<(u64, AgentEvent)>, expect: &[&str]) {
-    let (turns, began) = (crate::agent::process_hook::turn_tracker::TurnTracker::new(), Instant::now());
+    let (turns, began) =
+        (crate::translate::TurnTracker::new("run".to_owned(), "user".to_owned()), Instant::now());
     turns.record_event(&user("go"), "", began);
     let line = |payload: HookEventPayload| {
         let told = serde_json::to_value(&payload).unwrap();
@@ -256,7 +257,7 @@ fn maps_end_of_turn() {
 
 #[test]
 fn unfinished_turn_ends_with_next_turn() {
-    let turns = crate::agent::process_hook::turn_tracker::TurnTracker::new();
+    let turns = crate::translate::TurnTracker::new("run".to_owned(), "user".to_owned());
     let at = Instant::now();
     let mut ids = Vec::new();
     for event in [user("one"), AgentEvent::TurnStart { step: 1 }, AgentEvent::TurnStart { step: 1 }] {

@@ -1,9 +1,7 @@
 //! Limits of the texts of a hook. A line of a hook may have megabytes. Texts that are used stay in the
 //! conversation, so every later request and every other hook would receive them.
 
-use haft_adapter_picoclaw::wire::{HookToolCall, LlmResponse, ToolDecision};
-use haft_core::tool::ToolOutput;
-use haft_protocol::ext::Limits;
+use crate::wire::{HookToolCall, LlmResponse, ToolDecision};
 use haft_protocol::limits::{MAX_LINE, MAX_NAME};
 
 /// The limit of a reason to refuse or end something, in bytes.
@@ -16,12 +14,12 @@ const MAX_ANSWER: usize = 256 * 1024;
 const MAX_TOOL_NAME: usize = 4 * MAX_NAME;
 
 /// Returns the reason, truncated to its limit.
-pub(super) fn reason(text: &str) -> String {
+pub fn shorten_reason(text: &str) -> String {
     truncate_text(text, MAX_REASON)
 }
 
 /// Returns a text of at most `limit` bytes with a note about the rest.
-pub(super) fn truncate_text(text: &str, limit: usize) -> String {
+pub fn truncate_text(text: &str, limit: usize) -> String {
     let (kept, rest) = text.split_at(text.floor_char_boundary(limit));
     if rest.is_empty() {
         return kept.to_owned();
@@ -31,7 +29,7 @@ pub(super) fn truncate_text(text: &str, limit: usize) -> String {
 
 /// Returns a message about the part of this decision that exceeds its limit. Arguments are not truncated,
 /// because that changes their meaning. `own` is the length of the arguments of the call.
-pub(super) fn find_oversized(decision: &ToolDecision, own: usize) -> Option<String> {
+pub fn find_oversized(decision: &ToolDecision, own: usize) -> Option<String> {
     let ToolDecision::Modify { tool, arguments } = decision else { return None };
     let check_size = |key: &str, bytes: usize, limit: usize| {
         (bytes > limit).then(|| format!("the field {key:?} has {bytes} bytes; the limit is {limit}"))
@@ -44,7 +42,7 @@ pub(super) fn find_oversized(decision: &ToolDecision, own: usize) -> Option<Stri
 /// Truncates a changed answer to the limit, or to the length of the model's own answer if that is longer.
 /// Returns a message about the truncation. Calls with arguments that are too long are dropped: truncated
 /// arguments are wrong, and the hook rejected the original ones.
-pub(super) fn truncate_answer(answer: &mut LlmResponse, own: &LlmResponse) -> Option<String> {
+pub fn truncate_answer(answer: &mut LlmResponse, own: &LlmResponse) -> Option<String> {
     let mut cut = None;
     let texts = [
         ("content", &mut answer.content, &own.content),
@@ -74,11 +72,6 @@ fn size(call: &HookToolCall) -> usize {
     call.function.name.len() + call.function.arguments.len()
 }
 
-pub(super) fn shorten_for_user(text: &str, limits: Limits, own: Option<&ToolOutput>) -> String {
-    let own = own.and_then(|own| own.display.as_ref()).map_or(0, |display| display.text.len());
-    truncate_text(text, limits.max_result_text.max(own))
-}
-
 #[cfg(test)]
 mod tests {
     use haft_protocol::RawJson;
@@ -90,7 +83,7 @@ mod tests {
         assert_eq!(truncate_text("abc", 3), "abc");
         assert_eq!(truncate_text("abcd", 3), "abc [truncated: 1 bytes omitted; the limit is 3]");
         assert_eq!(truncate_text("aé", 2), "a [truncated: 2 bytes omitted; the limit is 2]");
-        assert!(reason(&"x".repeat(8 << 20)).len() < MAX_REASON + 100);
+        assert!(shorten_reason(&"x".repeat(8 << 20)).len() < MAX_REASON + 100);
     }
 
     #[track_caller]

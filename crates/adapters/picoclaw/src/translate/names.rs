@@ -3,16 +3,46 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use haft_adapter_picoclaw::wire::{
+use crate::wire::{
     AfterLlm, AfterTool, ApproveTool, BeforeLlm, BeforeTool, HookEventPayload, HookQuestion, HookToolCall,
     LlmDecision, MessageEdit, ResponseDecision, ToolDecision, TurnEvent,
 };
-use haft_packages::ToolNames;
 
-pub(super) fn translate_question<Q: TranslateToolNames + Clone>(
-    names: ToolNames,
-    question: &Q,
-) -> Cow<'_, Q> {
+/// The tool names that a hook receives and may use.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum ToolNames {
+    /// haft's names.
+    #[default]
+    Haft,
+    /// PicoClaw's names for tools that PicoClaw has. Other tools have haft's names.
+    PicoClaw,
+}
+
+/// Pairs of haft's name and PicoClaw's. PicoClaw has no tools like `grep` and `find`.
+const BOTH: &[(&str, &str)] = &[
+    ("bash", "exec"),
+    ("read", "read_file"),
+    ("write", "write_file"),
+    ("edit", "edit_file"),
+    ("ls", "list_dir"),
+];
+
+impl ToolNames {
+    /// Returns the hook's name of a tool.
+    pub fn hook_name(self, name: &str) -> &str {
+        let pair = BOTH.iter().find(|(own, _)| self == Self::PicoClaw && *own == name);
+        pair.map_or(name, |(_, told)| told)
+    }
+
+    /// Returns haft's name of the tool that a hook means.
+    pub fn tool_name(self, name: &str) -> &str {
+        let pair = BOTH.iter().find(|(_, told)| self == Self::PicoClaw && *told == name);
+        pair.map_or(name, |(own, _)| own)
+    }
+}
+
+/// Returns the query with the names that the hook knows.
+pub fn translate_question<Q: TranslateToolNames + Clone>(names: ToolNames, question: &Q) -> Cow<'_, Q> {
     if names == ToolNames::Haft {
         return Cow::Borrowed(question);
     }
@@ -21,7 +51,8 @@ pub(super) fn translate_question<Q: TranslateToolNames + Clone>(
     Cow::Owned(translated)
 }
 
-pub(super) fn translate_occurrence(names: ToolNames, what: &TurnEvent) -> Cow<'_, TurnEvent> {
+/// Returns the event with the names that the hook knows.
+pub fn translate_occurrence(names: ToolNames, what: &TurnEvent) -> Cow<'_, TurnEvent> {
     if names == ToolNames::Haft {
         return Cow::Borrowed(what);
     }
@@ -52,7 +83,8 @@ fn translate_calls(names: ToolNames, calls: &mut [HookToolCall]) {
     calls.iter_mut().for_each(|call| translate_name(names, &mut call.function.name));
 }
 
-pub(super) trait TranslateToolNames: HookQuestion {
+/// A query that names tools.
+pub trait TranslateToolNames: HookQuestion {
     /// Translates the query to the names that the hook knows.
     fn translate(&mut self, names: ToolNames);
 
@@ -145,7 +177,7 @@ impl<'a> OriginalCalls<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use haft_adapter_picoclaw::wire::{HookMessage, LlmResponse, ToolDefinition};
+    use crate::wire::{HookMessage, LlmResponse, ToolDefinition};
     use haft_protocol::RawJson;
 
     fn object(text: &str) -> RawJson {
@@ -213,8 +245,17 @@ mod tests {
     }
 
     #[test]
+    fn hook_receives_haft_names() {
+        let names = ToolNames::Haft;
+        for (own, other) in BOTH {
+            assert_eq!((names.hook_name(own), names.tool_name(other)), (*own, *other));
+            assert_eq!(ToolNames::PicoClaw.tool_name(ToolNames::PicoClaw.hook_name(own)), *own);
+        }
+    }
+
+    #[test]
     fn translates_names_of_events() {
-        use haft_adapter_picoclaw::wire::{ToolExecStart, TurnEnd, TurnMeta};
+        use crate::wire::{ToolExecStart, TurnEnd, TurnMeta};
         let translated = |names: ToolNames, payload: HookEventPayload| {
             let what = TurnEvent { time: String::new(), meta: TurnMeta::default(), context: None, payload };
             translate_occurrence(names, &what).into_owned().payload
