@@ -565,8 +565,9 @@ impl Extension {
         kinds.into_iter().filter_map(|(present, kind)| present.then_some(kind))
     }
 
-    /// Decides about every tool call before it runs: allow, rewrite its arguments, block. Must
-    /// answer within 5 s; a late or failed handler blocks the call.
+    /// Decides about every tool call before it runs: allow, rewrite its arguments, block, answer in
+    /// place of the tool, or end the turn ([`TurnStop`](crate::TurnStop)). Must answer within 5 s; a
+    /// late or failed handler blocks the call.
     ///
     /// Prefer a [`gate`](Self::gate) or a [`rewrite`](Self::rewrite): they state their purpose, and
     /// cost nothing for calls of other tools.
@@ -737,6 +738,7 @@ impl Extension {
                 capability::EVENTS_2,
             ),
             (!self.mirror.is_empty(), capability::MIRROR),
+            (self.may_end_turns(), capability::HOOKS_2),
             (self.reads_bus(), capability::BUS),
             (true, capability::HOST_SERVICES),
             (self.rejected.is_some(), capability::REGISTER_REJECTED),
@@ -753,6 +755,15 @@ impl Extension {
             protocol_version: None,
             mirror: self.mirror.iter().map(|part| part.name().to_owned()).collect(),
         }
+    }
+
+    /// True if a handler may end a turn or answer a call. Gates only allow or block.
+    fn may_end_turns(&self) -> bool {
+        let is_gate = |handler: &ToolCallHandler| matches!(handler.kind, ToolCallHandlerKind::Gate(_));
+        self.tool_result.is_some()
+            || self.context.is_some()
+            || self.message_end.is_some()
+            || !self.tool_calls.iter().all(is_gate)
     }
 
     /// True if a handler needs the events in the form of `--json`.

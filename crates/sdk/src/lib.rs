@@ -81,6 +81,6 @@ pub use haft_protocol::ext::{
     InterceptToolCall, InterceptToolEnd, InterceptToolResult, InterceptTurnEnd, InterceptTurnStart,
     InterceptUserBash, LifecycleEvent, MessageEndDecision, MessageRole, MirrorPart, Panel, PanelKey,
     RegisterRejected, SessionEvent, SessionShutdownReason, SessionStartReason, SetWorkingCall, StateFrame,
-    Subscribe, Subscription, ToolCallDecision, ToolResultChange, ToolResultDecision, TurnStartDecision,
-    UiAnswer, UserBashDecision, UserBashResult,
+    StopScope, Subscribe, Subscription, ToolCallAnswer, ToolCallDecision, ToolResultChange,
+    ToolResultDecision, TurnStartDecision, TurnStop, UiAnswer, UserBashDecision, UserBashResult,
 };

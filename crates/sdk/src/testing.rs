@@ -120,6 +120,7 @@ pub fn host_info() -> HelloAck {
             "progress",
             "events_2",
             "mirror",
+            "hooks_2",
         ]
         .map(str::to_owned)
         .into(),

@@ -84,11 +84,7 @@ impl ToolResult {
 
     /// Joins all texts with newlines.
     pub fn joined_text(&self) -> String {
-        let texts = self.content.iter().filter_map(|block| match block {
-            ResultBlock::Text { text } => Some(text.as_str()),
-            ResultBlock::Image(_) | ResultBlock::Unknown { .. } => None,
-        });
-        texts.collect::<Vec<_>>().join("\n")
+        ext::joined_result_text(&self.content)
     }
 
     pub(crate) fn into_frame(self, id: RequestId) -> ext::ToolResultFrame {

@@ -133,7 +133,10 @@ impl<T> ExtensionSession<T> {
             ExtensionFrame::Ready(_) => self.become_ready(),
             ExtensionFrame::ToolResult(result) => self.on_response(QueryResponse::Tool(result), bytes, now),
             ExtensionFrame::Progress(progress) => self.on_progress(progress, now),
-            ExtensionFrame::EventInterceptResponse(answer) => {
+            ExtensionFrame::EventInterceptResponse(mut answer) => {
+                if !self.offers.has_capability(capability::HOOKS_2) {
+                    answer.stop = None;
+                }
                 self.on_response(QueryResponse::Intercept(answer), bytes, now);
             }
             ExtensionFrame::CommandResponse(answer) => {

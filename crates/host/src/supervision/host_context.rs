@@ -290,6 +290,7 @@ impl HostContext {
             capability::PROGRESS,
             capability::EVENTS_2,
             capability::MIRROR,
+            capability::HOOKS_2,
         ];
         let services = [capability::HOST_SERVICES, capability::FILES];
         let services = services.into_iter().filter(|_| self.provided.is_some());

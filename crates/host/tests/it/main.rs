@@ -28,6 +28,7 @@ mod reload;
 mod scripts;
 mod services;
 mod slow;
+mod stops;
 mod supervision;
 mod support;
 mod tools;

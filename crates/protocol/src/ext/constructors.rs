@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeProviderRequestDecision,
     BeforeSettleDecision, CommandAction, ContextDecision, InputDecision, MessageEndDecision, Panel,
-    PanelRender, ResultBlock, ToolCallDecision, ToolResultChange, ToolResultDecision, TurnStartDecision,
-    UserBashDecision, UserBashResult,
+    PanelRender, ResultBlock, StopScope, ToolCallAnswer, ToolCallDecision, ToolResultChange,
+    ToolResultDecision, TurnStartDecision, TurnStop, UserBashDecision, UserBashResult,
 };
 use crate::ids::PanelId;
 use crate::json::RawJson;
@@ -60,6 +60,24 @@ impl ToolCallDecision {
     /// Blocks the call; the model reads the reason.
     pub fn block(reason: impl Into<String>) -> Self {
         Self::Block { reason: reason.into() }
+    }
+
+    /// Uses this text as the result. The tool does not run.
+    pub fn answer(text: impl Into<String>) -> Self {
+        let content = vec![ResultBlock::Text { text: text.into() }];
+        Self::Answer(ToolCallAnswer { content, ..ToolCallAnswer::default() }.into())
+    }
+}
+
+impl TurnStop {
+    /// Ends the turn with an error; the user reads the reason.
+    pub fn end_turn(reason: impl Into<String>) -> Self {
+        Self { scope: StopScope::Turn, reason: reason.into() }
+    }
+
+    /// Ends the turn without an error, and removes it from the conversation.
+    pub fn discard_turn(reason: impl Into<String>) -> Self {
+        Self { scope: StopScope::Discard, reason: reason.into() }
     }
 }
 

@@ -56,14 +56,14 @@ fn everything() -> Extension {
 async fn extension_registers_everything_before_ready() {
     let harness = Harness::start(everything()).await;
     insta::assert_snapshot!(harness.transcript(), @r#"
-    ← {"type":"hello","name":"all","version":"1.2.3","capabilities":["commands","tools","events","panels","panel_resize","before_agent_start","ping","event_gap","host_services","tools_2","progress","cancel"]}
+    ← {"type":"hello","name":"all","version":"1.2.3","capabilities":["commands","tools","events","panels","panel_resize","before_agent_start","ping","event_gap","hooks_2","host_services","tools_2","progress","cancel"]}
     ← {"type":"register_command","name":"hello","description":"say hi"}
     ← {"type":"register_command","name":"board","description":"open the board"}
     ← {"type":"register_tool","name":"now","description":"The time.","schema":{"type":"object","properties":{}},"guidelines":["Ask `now` for the time."]}
     ← {"type":"register_tool","name":"echo","description":"Its arguments.","schema":{"type":"object"}}
     ← {"type":"subscribe","events":["session_start","turn_end"],"intercept":["tool_call","turn_start","assistant_message","before_agent_start"]}
     ← {"type":"ready"}
-    → {"type":"hello_ack","protocol_version":1,"zot_version":"0.0.0","haft_version":"0.0.0","provider":"scripted","model":"scripted","cwd":"/work","data_dir":"[data_dir]","capabilities":["before_agent_start","tool_result","input","before_settle","context","message_end","before_provider_request","user_bash","panel_resize","intercept_roles","host_services","files","asks","shows","session","bus","status","command_completions","tools_2","cancel","progress","events_2","mirror"]}
+    → {"type":"hello_ack","protocol_version":1,"zot_version":"0.0.0","haft_version":"0.0.0","provider":"scripted","model":"scripted","cwd":"/work","data_dir":"[data_dir]","capabilities":["before_agent_start","tool_result","input","before_settle","context","message_end","before_provider_request","user_bash","panel_resize","intercept_roles","host_services","files","asks","shows","session","bus","status","command_completions","tools_2","cancel","progress","events_2","mirror","hooks_2"]}
     "#);
 }
 
@@ -145,7 +145,7 @@ async fn empty_extension_sends_hello_and_ready() {
     insta::assert_snapshot!(harness.hang_up().await, @r#"
     ← {"type":"hello","name":"quiet","version":"0.1.0","capabilities":["ping","host_services"]}
     ← {"type":"ready"}
-    → {"type":"hello_ack","protocol_version":1,"zot_version":"0.0.0","haft_version":"0.0.0","provider":"scripted","model":"scripted","cwd":"/work","data_dir":"[data_dir]","capabilities":["before_agent_start","tool_result","input","before_settle","context","message_end","before_provider_request","user_bash","panel_resize","intercept_roles","host_services","files","asks","shows","session","bus","status","command_completions","tools_2","cancel","progress","events_2","mirror"]}
+    → {"type":"hello_ack","protocol_version":1,"zot_version":"0.0.0","haft_version":"0.0.0","provider":"scripted","model":"scripted","cwd":"/work","data_dir":"[data_dir]","capabilities":["before_agent_start","tool_result","input","before_settle","context","message_end","before_provider_request","user_bash","panel_resize","intercept_roles","host_services","files","asks","shows","session","bus","status","command_completions","tools_2","cancel","progress","events_2","mirror","hooks_2"]}
     "#);
 }
 
