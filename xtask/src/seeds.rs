@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::repo::root;
 
-/// The directory of the protocol's example lines, below the repository.
-const FIXTURES: &str = "crates/protocol/fixtures";
+/// The directories of the example lines of all dialects, below the repository.
+const FIXTURES: &[&str] = &["crates/adapters/picoclaw/fixtures", "crates/protocol/fixtures"];
 
 /// A fuzz target.
 #[derive(Debug, Clone, Copy)]
@@ -18,7 +18,7 @@ pub struct FuzzTarget {
     pub max_len: u32,
     /// Schemas whose names and constants go into the dictionary, as paths below the repository.
     pub schemas: &'static [&'static str],
-    /// True for a file of protocol fixtures whose lines are inputs of this target.
+    /// True for a file of fixtures whose lines are inputs of this target.
     reads_fixture: fn(&str) -> bool,
 }
 
@@ -30,13 +30,13 @@ pub const TARGETS: &[FuzzTarget] = &[
         name: "envelope",
         max_len: 1024,
         schemas: &["docs/schema/extension_frame.schema.json", "docs/schema/host_frame.schema.json"],
-        reads_fixture: |path| !path.contains("/hook/") && !path.contains("/rpc/"),
+        reads_fixture: |path| !path.contains("/adapters/") && !path.contains("/rpc/"),
     },
     FuzzTarget {
         name: "hooks",
         max_len: 1024,
         schemas: &["docs/schema/hook_call.schema.json", "docs/schema/hook_result.schema.json"],
-        reads_fixture: |path| path.contains("/hook/"),
+        reads_fixture: |path| path.contains("/picoclaw/"),
     },
     FuzzTarget { name: "manifest", max_len: 512, schemas: &[], reads_fixture: |_| false },
     FuzzTarget {
@@ -82,7 +82,8 @@ impl FuzzTarget {
     /// If a fixture cannot be read; the message names the file.
     pub fn fixture_seeds(&self) -> Result<Vec<FuzzSeed>> {
         let mut seeds = Vec::new();
-        for file in list_files(&root().join(FIXTURES))? {
+        let files = FIXTURES.iter().map(|folder| list_files(&root().join(folder)));
+        for file in files.collect::<Result<Vec<_>>>()?.concat() {
             let source = repo_path(&file);
             if !source.ends_with(".jsonl") || !(self.reads_fixture)(&source) {
                 continue;

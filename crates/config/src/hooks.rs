@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use haft_protocol::hook::{HookEventKind, HookSubscriptions, InterceptPoint, WatchError};
+use haft_adapter_picoclaw::wire::{HookEventKind, HookSubscriptions, InterceptPoint, WatchError};
 
 use crate::keys::{EventKind, HookProcess, Hooks, OnTimeout, ToolNames};
 use crate::nearest::nearest_name;

@@ -3,8 +3,8 @@
 use std::fs;
 
 use anyhow::{Context, Result};
+use haft_adapter_picoclaw::wire::HookSubscriptions;
 use haft_packages::{ExtensionSpec, HookCommand, HookSpec, HookTimeouts};
-use haft_protocol::hook::HookSubscriptions;
 use haft_protocol::ids::ExtensionName;
 use serde_json::json;
 

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use haft_adapter_picoclaw::wire::{
+    AfterLlm, AfterTool, ApprovalDecision, ApproveTool, BOUNDS, BeforeLlm, BeforeTool, CallLine, HookHello,
+    HookMessage, HookMode, HookQuestion, HookReply, HookToolCall, LlmDecision, LlmEdit, MessageEdit,
+    ParsedDecision, ResponseDecision, ToolDecision, ToolDefinition, UnreadableLine, read_reply,
+};
 use haft_protocol::RawJson;
 use haft_protocol::codec::PlainSpan;
-use haft_protocol::hook::{
-    self, AfterLlm, AfterTool, ApprovalDecision, ApproveTool, BOUNDS, BeforeLlm, BeforeTool, CallLine,
-    HookHello, HookMessage, HookMode, HookQuestion, HookReply, HookToolCall, LlmDecision, LlmEdit,
-    MessageEdit, ParsedDecision, ResponseDecision, ToolDecision, ToolDefinition, UnreadableLine,
-};
 use serde_json::Value;
 
 use crate::{memory, strict};
@@ -33,7 +33,7 @@ const LONGEST_TEXT: usize = 8 * 1024;
 /// If haft's reader breaks one of these promises.
 pub fn check(line: &[u8]) {
     let limit = BYTES_A_LINE + BYTES_A_BYTE * line.len();
-    let read = memory::run_limited(limit, || hook::read_reply(line, BOUNDS, PlainSpan::default()));
+    let read = memory::run_limited(limit, || read_reply(line, BOUNDS, PlainSpan::default()));
     assert_agreement(line, &read);
     check_call(line);
     let Ok(HookReply { outcome: Ok(result), .. }) = read else { return };
@@ -60,7 +60,7 @@ fn assert_agreement(line: &[u8], read: &Result<HookReply, UnreadableLine>) {
                 !body.contains(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']),
                 "more than one line: {again}"
             );
-            let same = hook::read_reply(body.as_bytes(), BOUNDS, PlainSpan::default());
+            let same = read_reply(body.as_bytes(), BOUNDS, PlainSpan::default());
             assert_eq!(
                 same.map(|same| (same.id, same.outcome)),
                 Ok((reply.id, reply.outcome.clone())),

@@ -17,10 +17,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures::channel::mpsc;
+use haft_adapter_picoclaw::wire::HookQuestion;
 use haft_core::hooks::GateClock;
 use haft_protocol::RawJson;
 use haft_protocol::ext::{HostQuery, HostResult, InterceptHook, InterceptKind};
-use haft_protocol::hook;
 use haft_protocol::ids::RequestId;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, timeout};
@@ -274,7 +274,7 @@ impl ExtensionHandle {
     pub(crate) async fn query_process_hook(
         &self,
         cancel: &CancellationToken,
-        question: &(impl hook::HookQuestion + Sync),
+        question: &(impl HookQuestion + Sync),
         what: String,
         deadline: Deadline,
     ) -> Result<RawJson, CallError> {

@@ -12,7 +12,9 @@ use crate::approval::CodePin;
 use crate::manifest::permission::Permissions;
 use crate::manifest::{GuardRoles, LaunchPlan, Lifecycle};
 
-pub use process_hook::{EventForm, HookCommand, HookSpec, HookTimeouts, ToolNames};
+pub use haft_adapter_picoclaw::translate::ToolNames;
+pub use haft_adapter_picoclaw::wire::EventForm;
+pub use process_hook::{HookCommand, HookSpec, HookTimeouts};
 
 /// An extension to run, as found by discovery or named by `--ext`.
 ///

@@ -29,7 +29,7 @@ pub(crate) fn compact(text: &str) -> String {
 
 /// Escapes the characters that end a line in some languages. In valid JSON they occur only inside
 /// strings.
-pub(crate) fn escape_line_ends(json: String) -> String {
+pub fn escape_line_ends(json: String) -> String {
     if !has_line_ends(json.as_bytes()) {
         return json;
     }

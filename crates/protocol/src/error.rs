@@ -76,7 +76,7 @@ impl DecodeError {
 
 /// Returns the parser's message without a position: a frame is one line, and in a nested text the
 /// column would mislead.
-pub(crate) fn without_position(error: &serde_json::Error) -> String {
+pub fn without_position(error: &serde_json::Error) -> String {
     let message = error.to_string();
     message.rsplit_once(" at line ").map_or(message.as_str(), |(before, _)| before).to_owned()
 }

@@ -58,8 +58,8 @@ pub use intercept::{
     InterceptKind, InterceptMessageEnd, InterceptMessageStart, InterceptSessionShutdown,
     InterceptSessionStart, InterceptToolCall, InterceptToolEnd, InterceptToolResult, InterceptTurnEnd,
     InterceptTurnStart, InterceptUserBash, MessageEndDecision, MessageRole, SessionShutdownReason,
-    SessionStartReason, SwitchReason, ToolCallDecision, ToolResultChange, ToolResultDecision,
-    TurnStartDecision, UserBashDecision, UserBashResult,
+    SessionStartReason, StopScope, SwitchReason, ToolCallAnswer, ToolCallDecision, ToolResultChange,
+    ToolResultDecision, TurnStartDecision, TurnStop, UserBashDecision, UserBashResult,
 };
 pub use limits::Limits;
 pub use mirror::{EntriesFrame, MirrorPart, StateFrame};
@@ -73,4 +73,4 @@ pub use session_event::{EventFrame, SessionEvent, event_names};
 pub use show::{InsertCall, SetEditorCall, SetTitleCall, SetWorkingCall, ShowCall};
 pub use status::SetStatus;
 pub use subscription::{InterceptRole, Subscription};
-pub use tool::{ResultBlock, ToolCallFrame, ToolCallProgress, ToolResultFrame};
+pub use tool::{ResultBlock, ToolCallFrame, ToolCallProgress, ToolResultFrame, joined_result_text};

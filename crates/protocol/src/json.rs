@@ -57,7 +57,9 @@ impl RawJson {
         Ok(Self::from_checked_text(&serde_json::to_string(value)?))
     }
 
-    pub(crate) fn from_checked_text(text: &str) -> Self {
+    /// Creates a value from well-formed JSON.
+    #[doc(hidden)]
+    pub fn from_checked_text(text: &str) -> Self {
         match compact::is_compact(text) {
             true => Self(text.into()),
             false => Self(compact::compact(text).into()),
@@ -140,10 +142,8 @@ pub(crate) fn object<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RawJs
     only_object(RawJson::deserialize(deserializer)?)
 }
 
-/// Reads an object like [`object`]; absent and `null` mean none.
-pub(crate) fn optional_object<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<RawJson>, D::Error> {
+/// Reads an object; absent and `null` mean none.
+pub fn optional_object<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RawJson>, D::Error> {
     Option::<RawJson>::deserialize(deserializer)?.map(only_object).transpose()
 }
 
@@ -168,7 +168,8 @@ pub(crate) fn optional_array<'de, D: Deserializer<'de>>(
     }
 }
 
-pub(crate) fn object_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+/// Returns the schema of any object.
+pub fn object_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     schemars::json_schema!({ "type": "object" })
 }
 

@@ -5,7 +5,6 @@
 //! stays readable in all later versions. This crate contains no IO, no clock and no tokio.
 //!
 //! * [`ext`]: the native dialect, [`HostFrame`](ext::HostFrame) and [`ExtensionFrame`](ext::ExtensionFrame);
-//! * [`hook`]: the dialect of PicoClaw's hooks, JSON-RPC;
 //! * [`rpc`]: the dialect of programs that drive haft, with commands in and events out;
 //! * [`event`], [`message`], [`content`]: the types that frames, transcripts and front ends share;
 //! * [`project`], [`thinking`], [`names`], [`text`], [`limits`], [`digest`], [`change_set`]: types
@@ -33,7 +32,8 @@ pub mod digest;
 pub mod error;
 pub mod event;
 pub mod ext;
-pub mod hook;
+#[doc(hidden)]
+pub mod foreign;
 pub mod ids;
 pub mod limits;
 pub mod message;

@@ -2,6 +2,8 @@
 
 /// Defines an enum from its variants and their names. That list generates serde, the schema, `ALL`,
 /// `name`, `from_name` and `Display`.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! named_enum {
     (
         $(#[$meta:meta])*
@@ -37,4 +39,4 @@ macro_rules! named_enum {
     };
 }
 
-pub(crate) use named_enum;
+pub use named_enum;

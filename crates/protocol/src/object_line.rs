@@ -9,22 +9,27 @@ use crate::surrogate;
 
 /// The text of a line that is one unambiguous JSON object.
 #[derive(Debug)]
-pub(crate) struct ObjectLine<'a> {
-    pub(crate) text: Cow<'a, str>,
+pub struct ObjectLine<'a> {
+    /// The text, repaired.
+    pub text: Cow<'a, str>,
     /// True if half of a surrogate pair in a text was replaced by U+FFFD.
-    pub(crate) repaired: bool,
+    pub repaired: bool,
 }
 
 /// A line that is not an unambiguous JSON object.
 #[derive(Debug)]
-pub(crate) struct RejectedLine<'a> {
+pub struct RejectedLine<'a> {
     /// The line, if it is text: some of its fields may still be readable.
-    pub(crate) text: Option<Cow<'a, str>>,
-    pub(crate) error: DecodeError,
+    pub text: Option<Cow<'a, str>>,
+    /// The mistake.
+    pub error: DecodeError,
 }
 
 /// Checks one line (without its newline). The plain span `known` must be correct for the line.
-pub(crate) fn read_object_line(
+///
+/// # Errors
+/// [`RejectedLine`] if the line is not one unambiguous JSON object within the limits.
+pub fn read_object_line(
     line: &[u8],
     bounds: LineLimits,
     known: PlainSpan,

@@ -42,7 +42,7 @@ pub struct CheckedJson<'a> {
 }
 
 /// True if a [`JsonReader`] treats a newtype of this name specially.
-pub(crate) fn keeps_text(name: &str) -> bool {
+pub fn keeps_text(name: &str) -> bool {
     matches!(name, raw::TEXT | OBJECT | STRING) || raw::is_raw_value(name)
 }
 
@@ -58,7 +58,7 @@ pub(crate) enum JsonForm {
 
 /// Reads one value. Never panics; for a text that is not well-formed the result is meaningless.
 #[derive(Debug)]
-pub(crate) struct JsonReader<'de> {
+pub struct JsonReader<'de> {
     text: &'de str,
     at: usize,
     form: JsonForm,
@@ -71,6 +71,11 @@ pub(crate) struct JsonReader<'de> {
 const LEVELS: u8 = 127;
 
 impl<'de> JsonReader<'de> {
+    /// Creates a reader of well-formed text.
+    pub fn from_checked_text(text: &'de str) -> Self {
+        Self::new(CheckedJson { text, form: JsonForm::Any, longest: PlainSpan::default() })
+    }
+
     pub(crate) fn new(CheckedJson { text, form, longest }: CheckedJson<'de>) -> Self {
         Self { text, at: 0, form, longest, levels: LEVELS }
     }

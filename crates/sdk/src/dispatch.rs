@@ -30,19 +30,26 @@ mod unreadable_lines;
 use one_way::OneWay;
 use responder::{GateQuestion, HostQuestion, QuestionResponder};
 
+/// The effect of a line on the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum DispatchOutcome {
+pub enum DispatchOutcome {
+    /// The connection continues.
     Continue,
+    /// The host requested the end.
     Shutdown,
+    /// The host closed the connection.
     EndOfInput,
 }
 
 /// A receiver of lines, which runs their handlers.
-pub(crate) trait LineHandler {
+pub trait LineHandler {
     /// The maximum length of a line in bytes, without its end.
     const LONGEST_LINE: usize;
 
-    /// Handles one line from the host. After an error the connection cannot continue.
+    /// Handles one line from the host.
+    ///
+    /// # Errors
+    /// If the connection cannot continue.
     fn handle_line(&mut self, line: &[u8]) -> Result<DispatchOutcome, ServeError>;
 
     /// Stops accepting events and returns the running handlers.

@@ -579,8 +579,9 @@ impl Extension {
         calls.into_iter().chain(self.hooks.subscribed_kinds())
     }
 
-    /// Decides about every tool call before it runs: allow, rewrite its arguments, block. Must
-    /// answer within 5 s; a late or failed handler blocks the call.
+    /// Decides about every tool call before it runs: allow, rewrite its arguments, block, answer in
+    /// place of the tool, or end the turn ([`TurnStop`](crate::TurnStop)). Must answer within 5 s; a
+    /// late or failed handler blocks the call.
     ///
     /// Prefer a [`gate`](Self::gate) or a [`rewrite`](Self::rewrite): they state their purpose, and
     /// cost nothing for calls of other tools.
@@ -747,6 +748,7 @@ impl Extension {
                 capability::EVENTS_2,
             ),
             (!self.mirror.is_empty(), capability::MIRROR),
+            (self.may_end_turns(), capability::HOOKS_2),
             (self.events.reads_bus(), capability::BUS),
             (true, capability::HOST_SERVICES),
             (self.rejected.is_some(), capability::REGISTER_REJECTED),
@@ -763,6 +765,15 @@ impl Extension {
             protocol_version: None,
             mirror: self.mirror.iter().map(|part| part.name().to_owned()).collect(),
         }
+    }
+
+    /// True if a handler may end a turn or answer a call. Gates only allow or block.
+    fn may_end_turns(&self) -> bool {
+        let is_gate = |handler: &ToolCallHandler| matches!(handler.kind, ToolCallHandlerKind::Gate(_));
+        self.hooks.tool_result.is_some()
+            || self.hooks.context.is_some()
+            || self.hooks.message_end.is_some()
+            || !self.tool_calls.iter().all(is_gate)
     }
 
     fn intercept_subscriptions(&self) -> Vec<Subscription> {

@@ -56,36 +56,18 @@ where
     type Future = Fut;
 }
 
-/// A handler of a [`Hook`](crate::hook::Hook): any `|input| async move { … }` or `async fn` of one parameter that returns
-/// the answer, or a `Result` of it.
-#[diagnostic::on_unimplemented(
-    message = "a handler here is `|input| async move {{ … }}` with an input `{I}` that returns `{A}` or a `Result` of it"
-)]
-pub trait HookHandlerFn<I, A>:
-    Fn(I) -> <Self as HookHandlerFn<I, A>>::Future + Send + Sync + 'static
-{
-    /// The future of one call.
-    type Future: Future<Output: IntoAnswer<A>> + Send + 'static;
-}
-
-impl<I, A, F, Fut> HookHandlerFn<I, A> for F
-where
-    F: Fn(I) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output: IntoAnswer<A>> + Send + 'static,
-{
-    type Future = Fut;
-}
-
 /// The error or panic of a handler, as text.
 #[derive(Debug)]
-pub(crate) struct HandlerFailure(pub(crate) String);
+#[expect(clippy::exhaustive_structs, reason = "adapters build it")]
+pub struct HandlerFailure(pub String);
 
-pub(crate) type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+/// The running call of a handler.
+pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 type DynHandler<I, A, H> = dyn Fn(I, H) -> BoxFuture<Result<A, HandlerFailure>> + Send + Sync;
 
-/// A handler with its type erased. `H` is its connection to the host: `()` for process hooks.
-pub(crate) struct BoxedHandler<I, A, H = Host>(Arc<DynHandler<I, A, H>>);
+/// A handler with its type erased. `H` is its connection to the host: `()` for peers without one.
+pub struct BoxedHandler<I, A, H = Host>(Arc<DynHandler<I, A, H>>);
 
 impl<I, A, H> Clone for BoxedHandler<I, A, H> {
     fn clone(&self) -> Self {
@@ -100,7 +82,8 @@ impl<I, A, H> fmt::Debug for BoxedHandler<I, A, H> {
 }
 
 impl<I: Send + 'static, A, H: Send + 'static> BoxedHandler<I, A, H> {
-    pub(crate) fn new<F, Fut>(handler: F) -> Self
+    /// Boxes a handler.
+    pub fn new<F, Fut>(handler: F) -> Self
     where
         F: Fn(I, H) -> Fut + Send + Sync + 'static,
         Fut: Future<Output: IntoAnswer<A>> + Send + 'static,
@@ -117,7 +100,8 @@ impl<I: Send + 'static, A, H: Send + 'static> BoxedHandler<I, A, H> {
         }))
     }
 
-    pub(crate) fn call(&self, input: I, host: H) -> BoxFuture<Result<A, HandlerFailure>> {
+    /// Calls the handler; a panic of it is a failure.
+    pub fn call(&self, input: I, host: H) -> BoxFuture<Result<A, HandlerFailure>> {
         (self.0)(input, host)
     }
 }
@@ -125,7 +109,8 @@ impl<I: Send + 'static, A, H: Send + 'static> BoxedHandler<I, A, H> {
 impl<Args: DeserializeOwned + Send + 'static, A: 'static, H: Send + 'static> BoxedHandler<Args, A, H> {
     /// Converts to a handler of the model's raw arguments. Arguments that do not fit are answered
     /// with an error.
-    pub(crate) fn reading_args(self) -> BoxedHandler<RawJson, A, H> {
+    #[must_use]
+    pub fn reading_args(self) -> BoxedHandler<RawJson, A, H> {
         BoxedHandler::new(move |args: RawJson, host| {
             let typed = self.clone();
             async move {

@@ -21,8 +21,7 @@
 //! `#![deny(clippy::print_stdout)]` at the top of your crate.
 //!
 //! [`Extension`] holds your registrations; its handlers get a [`Host`] for requests to the host.
-//! [`testing::Harness`] tests an extension in memory. [`hook::Hook`] is the equivalent for process
-//! hooks, which also run on PicoClaw. If a handler panics or fails, the SDK sends one error
+//! [`testing::Harness`] tests an extension in memory. If a handler panics or fails, the SDK sends one error
 //! response and the extension continues. Handlers of hooks run next to the connection and must not
 //! block their thread; all other handlers have their own threads.
 
@@ -50,14 +49,15 @@ mod timeouts;
 mod tool;
 mod tool_builder;
 
-pub mod hook;
+#[doc(hidden)]
+pub mod peer;
 pub mod testing;
 
 pub use completion::Completion;
 pub use config::ConfigError;
 pub use error::ServeError;
 pub use extension::{Extension, GateDecision, ToolSelection};
-pub use handler::{HandlerFn, HookHandlerFn, IntoAnswer};
+pub use handler::{HandlerFn, IntoAnswer};
 pub use host::Host;
 pub use logging::log;
 pub use mirror::{MirroredEntry, SessionMirror};
@@ -82,6 +82,6 @@ pub use haft_protocol::ext::{
     InterceptToolCall, InterceptToolEnd, InterceptToolResult, InterceptTurnEnd, InterceptTurnStart,
     InterceptUserBash, LifecycleEvent, MessageEndDecision, MessageRole, MirrorPart, Panel, PanelKey,
     RegisterRejected, SessionEvent, SessionShutdownReason, SessionStartReason, SetWorkingCall, StateFrame,
-    Subscribe, Subscription, SwitchReason, ToolCallDecision, ToolResultChange, ToolResultDecision,
-    TurnStartDecision, UiAnswer, UserBashDecision, UserBashResult,
+    StopScope, Subscribe, Subscription, SwitchReason, ToolCallAnswer, ToolCallDecision, ToolResultChange,
+    ToolResultDecision, TurnStartDecision, TurnStop, UiAnswer, UserBashDecision, UserBashResult,
 };

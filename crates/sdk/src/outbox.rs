@@ -22,7 +22,7 @@ use stdout::StdoutWriter;
 /// Sends the frames of all handlers. Cheap to clone. Sending never waits and never fails: after the
 /// end of the connection, frames are discarded.
 #[derive(Debug, Clone)]
-pub(crate) struct FrameOutbox(Arc<OutboxShared>);
+pub struct FrameOutbox(Arc<OutboxShared>);
 
 #[derive(Debug)]
 struct OutboxShared {
@@ -126,7 +126,7 @@ impl FrameOutbox {
     }
 
     /// Sends a raw line, newline included, after the waiting panel contents.
-    pub(crate) fn send_marker(&self, line: &str) {
+    pub fn send_marker(&self, line: &str) {
         let _panels = self.flush_panels();
         self.send_line(line.to_owned());
     }
@@ -176,7 +176,7 @@ impl FrameOutbox {
     }
 
     /// Sends a raw line, newline included.
-    pub(crate) fn send_line(&self, line: String) {
+    pub fn send_line(&self, line: String) {
         match &self.0.way {
             OutputTarget::Queue(queue) => drop(queue.send(OutboxMessage::Line(line))),
             OutputTarget::Stdout(stdout) => stdout.send(line.as_bytes(), self),

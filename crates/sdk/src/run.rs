@@ -74,9 +74,11 @@ fn run(extension: Extension) -> Result<(), ServeError> {
     })
 }
 
-pub(crate) fn serve_stdio<D: LineHandler>(
-    dispatcher: impl FnOnce(FrameOutbox) -> D,
-) -> Result<(), ServeError> {
+/// Serves one connection on stdin and stdout, with the calling thread as its reader.
+///
+/// # Errors
+/// [`ServeError`] if the connection breaks.
+pub fn serve_stdio<D: LineHandler>(dispatcher: impl FnOnce(FrameOutbox) -> D) -> Result<(), ServeError> {
     if let Ok(around) = Handle::try_current() {
         // Panics inside a runtime: better here than at the first request.
         around.block_on(async {});
@@ -132,7 +134,7 @@ fn read(stdin: &mut io::StdinLock<'_>, room: &mut [u8]) -> io::Result<usize> {
 }
 
 /// Returns the exit code of `main` and logs an error.
-pub(crate) fn exit_code(outcome: Result<(), ServeError>, who: impl fmt::Display) -> ExitCode {
+pub fn exit_code(outcome: Result<(), ServeError>, who: impl fmt::Display) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

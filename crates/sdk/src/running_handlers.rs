@@ -16,17 +16,22 @@ use runtimes::HandlerRuntimes;
 
 /// The running handlers; dropping it stops them.
 #[derive(Debug)]
-pub(crate) struct RunningHandlers {
+pub struct RunningHandlers {
     running: JoinSet<()>,
     runtimes: HandlerRuntimes,
 }
 
 impl RunningHandlers {
-    pub(crate) fn with_runtimes(runtimes: HandlerRuntimes) -> Self {
+    /// Creates the set of handlers, which is empty.
+    pub fn with_runtimes(runtimes: HandlerRuntimes) -> Self {
         Self { running: JoinSet::new(), runtimes }
     }
 
-    pub(crate) fn run_intercept<T: Send + 'static>(
+    /// Starts the handler of a hook. If it decides without waiting, `respond` is called before this function returns.
+    ///
+    /// # Errors
+    /// If the system provides no thread.
+    pub fn run_intercept<T: Send + 'static>(
         &mut self,
         mut deciding: BoxFuture<T>,
         respond: impl FnOnce(T) + Send + 'static,
@@ -42,7 +47,10 @@ impl RunningHandlers {
     }
 
     /// Starts a handler of any other kind.
-    pub(crate) fn spawn_handler(
+    ///
+    /// # Errors
+    /// If the system provides no thread.
+    pub fn spawn_handler(
         &mut self,
         work: impl Future<Output = ()> + Send + 'static,
     ) -> Result<(), ServeError> {

@@ -33,7 +33,11 @@ where
     serve_streams(dispatcher, reader, writer).await
 }
 
-pub(crate) async fn serve_streams<D, R, W>(
+/// Serves one connection over any pair of byte streams.
+///
+/// # Errors
+/// [`ServeError`] if the connection breaks.
+pub async fn serve_streams<D, R, W>(
     dispatcher: impl FnOnce(FrameOutbox) -> D + Send,
     reader: R,
     writer: W,

@@ -1,5 +1,4 @@
-//! Tests an extension in memory, without a process and without a host. For a process hook:
-//! [`HookHarness`].
+//! Tests an extension in memory, without a process and without a host.
 //!
 //! ```
 //! use haft_sdk::testing::Harness;
@@ -56,11 +55,9 @@ use crate::service::HostError;
 use crate::timeouts::HARNESS_PATIENCE;
 use crate::tool::ToolResult;
 
-mod hook;
 mod record;
 mod services;
 
-pub use hook::HookHarness;
 use record::ExtensionRecord;
 use services::{ExtensionInput, HostBehavior};
 
@@ -128,6 +125,7 @@ pub fn host_info() -> HelloAck {
             "progress",
             "events_2",
             "mirror",
+            "hooks_2",
         ]
         .map(str::to_owned)
         .into(),

@@ -20,4 +20,4 @@ pub(crate) const PANEL_INTERVAL: Duration = Duration::from_millis(16);
 
 /// The time that the harness waits for a response or a frame before the test fails. Longer than any
 /// deadline of a real host.
-pub(crate) const HARNESS_PATIENCE: Duration = Duration::from_secs(90);
+pub const HARNESS_PATIENCE: Duration = Duration::from_secs(90);

@@ -84,11 +84,7 @@ impl ToolResult {
 
     /// Joins all texts with newlines.
     pub fn joined_text(&self) -> String {
-        let texts = self.content.iter().filter_map(|block| match block {
-            ResultBlock::Text { text } => Some(text.as_str()),
-            ResultBlock::Image(_) | ResultBlock::Unknown { .. } => None,
-        });
-        texts.collect::<Vec<_>>().join("\n")
+        ext::joined_result_text(&self.content)
     }
 
     pub(crate) fn into_frame(self, id: RequestId) -> ext::ToolResultFrame {
@@ -115,7 +111,8 @@ impl From<ext::ToolResultFrame> for ToolResult {
 #[non_exhaustive]
 pub struct NoArgs {}
 
-pub(crate) fn tool_registration(
+/// Creates the registration of a tool.
+pub fn tool_registration(
     name: impl Into<String>,
     description: impl Into<String>,
     schema: RawJson,
@@ -126,7 +123,7 @@ pub(crate) fn tool_registration(
 
 /// Returns the schema of a tool's arguments without references, which models and hosts do not
 /// follow.
-pub(crate) fn schema_of<Args: JsonSchema>() -> RawJson {
+pub fn schema_of<Args: JsonSchema>() -> RawJson {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;

@@ -22,7 +22,7 @@ pub fn launcher_path() -> PathBuf {
 }
 
 /// Returns the absolute path of the binary of an example hook. The binary is built first if it is missing or older than
-/// its sources or those of the SDK.
+/// its sources or those of its libraries.
 ///
 /// # Panics
 /// Panics if the binary cannot be built.
@@ -49,7 +49,12 @@ pub fn wolli_examples() -> PathBuf {
 /// Returns the path of a binary that uses the SDK, from a package in this directory of the workspace.
 fn sdk_program(directory: &str, package: &str, name: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let sources = [&format!("{directory}/src"), "crates/sdk/src", "crates/protocol/src"];
+    let sources = [
+        &format!("{directory}/src"),
+        "crates/adapters/picoclaw/src",
+        "crates/sdk/src",
+        "crates/protocol/src",
+    ];
     let changed_at = sources.iter().map(|source| newest_change(&root.join(source))).max();
     ensure_built(package, name, changed_at.unwrap_or(SystemTime::UNIX_EPOCH))
 }

@@ -7,6 +7,7 @@ pub mod model_server;
 pub mod pty;
 #[cfg(target_os = "linux")]
 pub mod sandbox;
+pub mod subprocess;
 pub mod terminal;
 
 mod binary;

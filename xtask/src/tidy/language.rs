@@ -299,7 +299,7 @@ fn find_message_problem(message: &str) -> Option<&'static str> {
 
 /// The crate that a source file belongs to.
 fn crate_of(path: &str) -> Option<&str> {
-    let path = path.strip_prefix("crates/").unwrap_or(path);
+    let path = path.trim_start_matches("crates/").trim_start_matches("adapters/");
     path.split_once("/src/").map(|(name, _)| name).filter(|name| !name.contains('/') && path.ends_with(".rs"))
 }
 

@@ -43,11 +43,11 @@ fn read(files: &[RepoFile]) -> (Vec<CrateModules>, Vec<String>) {
     (crates, findings)
 }
 
-/// Splits `crates/NAME/src/PATH` and `xtask/src/PATH` into the name and the path.
+/// Splits `crates/NAME/src/PATH` and `xtask/src/PATH` into the name and the path. An adapter is `adapters/NAME`.
 fn crate_and_path(path: &str) -> Option<(&str, &str)> {
     let path = path.strip_prefix("crates/").unwrap_or(path);
     let (name, path) = path.split_once("/src/")?;
-    (!name.contains('/')).then_some((name, path))
+    (!name.trim_start_matches("adapters/").contains('/')).then_some((name, path))
 }
 
 impl CrateModules {

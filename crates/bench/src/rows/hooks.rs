@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
+use haft_adapter_picoclaw::wire::HookSubscriptions;
 use haft_core::hooks::{CancellationToken, OutgoingRequest, RequestDecision, ToolDecision};
 use haft_core::model::{ModelInfo, RequestOptions, ThinkingLevel};
 use haft_host::Host;
@@ -15,7 +16,6 @@ use haft_packages::{ExtensionDialect, ExtensionSpec, HookCommand, HookSpec};
 use haft_protocol::RawJson;
 use haft_protocol::content::{ContentBlock, ToolCall};
 use haft_protocol::event::AgentEvent;
-use haft_protocol::hook::HookSubscriptions;
 use haft_protocol::ids::{ExtensionName, ToolCallId};
 use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Rfc3339Time, ToolMessage};
 use tokio::runtime::Runtime;

@@ -4,11 +4,11 @@
 use std::fmt::Write;
 
 use anyhow::{Context, Result};
-use haft_protocol::RawJson;
-use haft_protocol::hook::{
+use haft_adapter_picoclaw::wire::{
     AfterLlm, AfterTool, ApproveTool, BeforeLlm, BeforeTool, CallLine, HookEventKind, HookEventPayload,
     HookHello, HookQuestion, HookResults,
 };
+use haft_protocol::RawJson;
 use serde_json::Value;
 
 use super::docs::{replace, write_fields};
@@ -23,8 +23,8 @@ pub(super) fn output() -> Result<GeneratedFile> {
     let reference = HookReference {
         calls: schema::unlinked_schema(schemars::schema_for!(CallLine)),
         results: schema::unlinked_schema(schemars::schema_for!(HookResults)),
-        host: repo::read("crates/protocol/fixtures/hook/host.jsonl")?,
-        hook: repo::read("crates/protocol/fixtures/hook/hook.jsonl")?,
+        host: repo::read("crates/adapters/picoclaw/fixtures/host.jsonl")?,
+        hook: repo::read("crates/adapters/picoclaw/fixtures/hook.jsonl")?,
     };
     let mut text = repo::read(PATH)?;
     replace(&mut text, "<!-- generated: calls -->", "<!-- /generated -->", &reference.call_reference()?)?;

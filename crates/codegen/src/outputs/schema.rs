@@ -1,12 +1,12 @@
 //! Generates `docs/schema/*.json`.
 
 use anyhow::Result;
+use haft_adapter_picoclaw::wire::{CallLine, HookEventKind, HookResults, Method};
 use haft_protocol::codec::FrameSet;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{
     ExtensionFrame, HostFrame, InterceptKind, LifecycleEvent, Limits, PROTOCOL_VERSION, capability,
 };
-use haft_protocol::hook::{CallLine, HookEventKind, HookResults, Method};
 use haft_protocol::rpc::{
     self, CommandKind, ErrorCode, EventLine, ReplyData, RpcEvent, RpcRequest, RpcResponse,
 };

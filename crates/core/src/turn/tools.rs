@@ -7,7 +7,6 @@ use futures::stream::BoxStream;
 use futures::{StreamExt, stream};
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::hook::texts;
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::message::{Message, ToolMessage};
 
@@ -61,17 +60,19 @@ enum CallSkipReason {
 }
 
 impl CallSkipReason {
+    /// Returns the result for the model. Process hooks match these texts, which are PicoClaw's.
     fn text(self) -> &'static str {
         match self {
-            Self::Interrupted => texts::SKIPPED_FOR_INTERRUPT,
-            Self::Steered => texts::SKIPPED_FOR_STEERING,
+            Self::Interrupted => "Skipped due to graceful interrupt.",
+            Self::Steered => "Skipped due to queued user message.",
         }
     }
 
+    /// Returns the reason in the event.
     fn reason(self) -> &'static str {
         match self {
-            Self::Interrupted => texts::INTERRUPT_REASON,
-            Self::Steered => texts::STEERING_REASON,
+            Self::Interrupted => "graceful interrupt requested",
+            Self::Steered => "queued user steering message",
         }
     }
 }

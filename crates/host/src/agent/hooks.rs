@@ -18,7 +18,7 @@ use async_trait::async_trait;
 use haft_core::compact::{PendingCompaction, entry_text};
 use haft_core::hooks::{
     AgentStart, BeforeAgentStart, BeforeAssistantMessage, BeforeCompact, BeforeToolExecute, BeforeTurn,
-    CompactDecision, MessageDecision, PromptSection, ToolDecision, TurnDecision,
+    CompactDecision, MessageDecision, PromptSection, Refusal, ToolDecision, TurnDecision,
 };
 use haft_core::sanitize::strip_hidden_chars;
 use haft_core::session::EntryId;
@@ -27,8 +27,9 @@ use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ext::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CompactEntry,
     InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptKind,
-    InterceptTurnStart, TurnStartDecision,
+    InterceptTurnStart, StopScope, TurnStartDecision, TurnStop,
 };
+use haft_protocol::ids::ExtensionName;
 use haft_protocol::names;
 use tokio_util::sync::CancellationToken;
 
@@ -208,6 +209,15 @@ impl BeforeToolExecute for DenyAllHook {
 
     fn name(&self) -> &str {
         names::HAFT
+    }
+}
+
+/// Returns the end of a turn that an extension requests.
+fn refuse_turn(by: &ExtensionName, TurnStop { scope, reason }: TurnStop) -> Refusal {
+    let reason = reason_or_default(reason, || format!("turn ended by extension {by}"));
+    match scope {
+        StopScope::Turn => Refusal::for_turn(by.to_string(), reason),
+        StopScope::Discard => Refusal::for_discarded_turn(by.to_string(), reason),
     }
 }
 

@@ -26,9 +26,9 @@
 //! response, an undeliverable query, an extension that is disabled or was never started. A cancelled run is
 //! not a failure: the action does not happen, for every hook and role.
 
+use haft_adapter_picoclaw::wire::InterceptPoint;
 use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ext::InterceptKind;
-use haft_protocol::hook::InterceptPoint;
 use haft_protocol::ids::ExtensionName;
 
 use crate::session::filter::InterceptorRole;

@@ -3,34 +3,31 @@
 
 mod adapter;
 mod approval;
-mod bounds;
 mod event_broadcaster;
-mod messages;
 mod model;
-mod names;
 mod output;
 mod tool;
-mod turn_events;
-mod turn_tracker;
 
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
+use haft_adapter_picoclaw::translate::TurnTracker;
+use haft_adapter_picoclaw::wire::HookMode;
 use haft_core::hooks::HookSet;
-use haft_protocol::hook::HookMode;
 
 pub(crate) use adapter::ProcessHookAdapter;
 pub(crate) use event_broadcaster::HookEventBroadcaster;
-pub(crate) use turn_tracker::TurnTracker;
 
-/// The channel of every turn.
-const CHANNEL: &str = "cli";
-
-/// The conversation on the channel.
-const CHAT: &str = "direct";
+/// Creates the tracker of a host's turns.
+pub(crate) fn turn_tracker() -> TurnTracker {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let sender = ["USER", "USERNAME"].into_iter().find_map(|name| std::env::var(name).ok());
+    TurnTracker::new(format!("{:x}", since.as_millis()), sender.unwrap_or_else(|| "user".to_owned()))
+}
 
 pub(crate) fn register_hooks(
     hooks: &mut HookSet,
-    watch: &haft_protocol::hook::HookSubscriptions,
+    watch: &haft_adapter_picoclaw::wire::HookSubscriptions,
     part: impl Fn() -> Option<ProcessHookAdapter>,
 ) {
     for mode in watch.modes() {

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use haft_adapter_picoclaw::translate::TurnTracker;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::BusMessage;
 use haft_protocol::ids::ExtensionName;
@@ -12,7 +13,6 @@ use crate::agent::events::{EventBroadcaster, is_watched};
 use crate::agent::gates::GateMonitor;
 use crate::agent::managed_extension::ManagedExtension;
 use crate::agent::pins::ToolTextPins;
-use crate::agent::process_hook::TurnTracker;
 use crate::agent::tool::ResultFiles;
 use crate::session::ExtensionState;
 use crate::session::offers::OfferedTool;

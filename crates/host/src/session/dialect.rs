@@ -1,10 +1,10 @@
 //! Differences between the dialects of extensions: which side sends hello first, the encoding of messages,
 //! and the shutdown message. All other behavior of a session is the same for all dialects.
 
+use haft_adapter_picoclaw::wire::{Call, CallLine, HookHello, HookQuestion};
 use haft_protocol::RawJson;
 use haft_protocol::codec::{self, LineLimits};
 use haft_protocol::ext::{HostFrame, QueryResponse, Shutdown};
-use haft_protocol::hook::{Call, CallLine, HookHello, HookQuestion};
 
 use super::hello_ack::PreparedHelloAck;
 use super::ids::RequestIdGenerator;
@@ -103,11 +103,6 @@ impl OutboundMessage {
 
     pub(crate) fn question(id: u64, question: &impl HookQuestion) -> Result<Self, String> {
         CallLine::encode_question(id, question).map(Self::Call).map_err(no_json_form)
-    }
-
-    /// Encodes an event for a hook, or returns the reason why it cannot be encoded.
-    pub(crate) fn event(call: impl Into<Call>) -> Result<Self, String> {
-        CallLine::notification(call).encode().map(Self::Event).map_err(no_json_form)
     }
 
     /// Returns the kind of the answer if the message is a query.

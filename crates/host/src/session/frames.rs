@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
+use haft_adapter_picoclaw::wire::{HookReply, UnreadableLine};
 use haft_protocol::RawJson;
 use haft_protocol::codec::{self, DecodeOutcome, DecodedFrame, LineLimits, PlainSpan};
 use haft_protocol::defense::{Defense, is_up};
@@ -16,7 +17,6 @@ use haft_protocol::ext::{
     Pong, QueryResponse, RegisterCommand, RegisterRejected, RegisterTool, Subscribe, ToolCallProgress,
     capability,
 };
-use haft_protocol::hook::{HookReply, UnreadableLine};
 use haft_protocol::ids::RequestId;
 
 use super::calls::{CallRefusal, ServedRequest, first_line};
@@ -133,7 +133,10 @@ impl<T> ExtensionSession<T> {
             ExtensionFrame::Ready(_) => self.become_ready(),
             ExtensionFrame::ToolResult(result) => self.on_response(QueryResponse::Tool(result), bytes, now),
             ExtensionFrame::Progress(progress) => self.on_progress(progress, now),
-            ExtensionFrame::EventInterceptResponse(answer) => {
+            ExtensionFrame::EventInterceptResponse(mut answer) => {
+                if !self.offers.has_capability(capability::HOOKS_2) {
+                    answer.stop = None;
+                }
                 self.on_response(QueryResponse::Intercept(answer), bytes, now);
             }
             ExtensionFrame::CommandResponse(answer) => {

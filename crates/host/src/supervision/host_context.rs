@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
+use haft_adapter_picoclaw::wire::HookHello;
 use haft_core::file_queue::LockOwner;
 use haft_launch::sandbox::NetworkAccess;
 use haft_packages::environment::{self, FOR_PROJECTS};
@@ -12,7 +13,6 @@ use haft_packages::state_files::StateFiles;
 use haft_packages::{ExtensionOrigin, ExtensionSpec, LaunchPlan};
 use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ext::{HelloAck, Limits, PROTOCOL_VERSION, capability};
-use haft_protocol::hook::HookHello;
 use haft_protocol::ids::ExtensionName;
 use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
@@ -294,6 +294,7 @@ impl HostContext {
             capability::PROGRESS,
             capability::EVENTS_2,
             capability::MIRROR,
+            capability::HOOKS_2,
         ];
         let services = [capability::HOST_SERVICES, capability::FILES];
         let services = services.into_iter().filter(|_| self.provided.is_some());

@@ -8,11 +8,11 @@ use std::panic::resume_unwind;
 use std::pin::Pin;
 
 use bytes::Bytes;
+use haft_adapter_picoclaw::wire::{HookReply, UnreadableLine, read_reply};
 use haft_protocol::RawJson;
 use haft_protocol::codec::{self, DecodeOutcome, LineLimits, PlainSpan};
 use haft_protocol::error::DecodeError;
 use haft_protocol::ext::{ExtensionFrame, RegisterTool, ToolResultFrame};
-use haft_protocol::hook::{HookReply, UnreadableLine, read_reply};
 use haft_protocol::ids::RequestId;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;

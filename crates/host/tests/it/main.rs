@@ -29,6 +29,7 @@ mod scripts;
 mod services;
 mod session_changes;
 mod slow;
+mod stops;
 mod supervision;
 mod support;
 mod tools;

@@ -16,9 +16,9 @@ mod seed;
 mod sizes;
 mod strikes;
 
+use haft_adapter_picoclaw::wire::HookSubscriptions;
 use haft_host::Host;
 use haft_packages::HookSpec;
-use haft_protocol::hook::HookSubscriptions;
 use haft_test_support::FakePeer;
 
 use crate::support::{Events, builder};

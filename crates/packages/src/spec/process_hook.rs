@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use haft_adapter_picoclaw::translate::ToolNames;
+use haft_adapter_picoclaw::wire::{EventForm, HookMode, HookSubscriptions, InterceptPoint};
 use haft_launch::find_program;
-use haft_protocol::hook::{HookMode, HookSubscriptions, InterceptPoint};
 use haft_protocol::ids::ExtensionName;
 
 use super::{ExtensionDialect, ExtensionOrigin, ExtensionSpec};
@@ -38,51 +39,6 @@ pub struct HookSpec {
     /// The absolute paths of the files that its process runs or reads as code, even if they do not exist. The hook is
     /// not restarted after one of them has changed.
     pub code: Vec<PathBuf>,
-}
-
-/// The tool names that a hook receives and may use.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum ToolNames {
-    /// haft's names.
-    #[default]
-    Haft,
-    /// PicoClaw's names for tools that PicoClaw has. Other tools have haft's names.
-    PicoClaw,
-}
-
-/// Pairs of haft's name and PicoClaw's. PicoClaw has no tools like `grep` and `find`.
-const BOTH: &[(&str, &str)] = &[
-    ("bash", "exec"),
-    ("read", "read_file"),
-    ("write", "write_file"),
-    ("edit", "edit_file"),
-    ("ls", "list_dir"),
-];
-
-impl ToolNames {
-    /// Returns the hook's name of a tool.
-    pub fn hook_name(self, name: &str) -> &str {
-        let pair = BOTH.iter().find(|(own, _)| self == Self::PicoClaw && *own == name);
-        pair.map_or(name, |(_, told)| told)
-    }
-
-    /// Returns haft's name of the tool that a hook means.
-    pub fn tool_name(self, name: &str) -> &str {
-        let pair = BOTH.iter().find(|(_, told)| self == Self::PicoClaw && *told == name);
-        pair.map_or(name, |(own, _)| own)
-    }
-}
-
-/// The form of the events that a hook receives.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum EventForm {
-    /// `hook.runtime_event`, which PicoClaw sends since 0.2.9.
-    #[default]
-    Runtime,
-    /// `hook.event` with the kind as a name, as in PicoClaw's documentation (`event_kind = "name"`).
-    Name,
-    /// `hook.event` with the kind as a number, which PicoClaw sent up to 0.2.8 (`event_kind = "number"`).
-    Number,
 }
 
 /// The deadlines of a hook's responses. Events need no response.
@@ -234,15 +190,6 @@ mod tests {
         let seconds: Vec<u64> =
             InterceptPoint::ALL.iter().map(|point| hook.timeout_for(*point).as_secs()).collect();
         assert_eq!(seconds, [5, 5, 5, 5, 60]);
-    }
-
-    #[test]
-    fn hook_receives_haft_names() {
-        let names = ToolNames::Haft;
-        for (own, other) in BOTH {
-            assert_eq!((names.hook_name(own), names.tool_name(other)), (*own, *other));
-            assert_eq!(ToolNames::PicoClaw.tool_name(ToolNames::PicoClaw.hook_name(own)), *own);
-        }
     }
 
     #[test]

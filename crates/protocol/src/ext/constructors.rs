@@ -8,8 +8,8 @@ use super::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeForkDecision,
     BeforeProviderRequestDecision, BeforeSettleDecision, BeforeSwitchDecision, BeforeTreeDecision,
     CommandAction, ContextDecision, InputDecision, MessageEndDecision, Panel, PanelRender, ResultBlock,
-    ToolCallDecision, ToolResultChange, ToolResultDecision, TurnStartDecision, UserBashDecision,
-    UserBashResult,
+    StopScope, ToolCallAnswer, ToolCallDecision, ToolResultChange, ToolResultDecision, TurnStartDecision,
+    TurnStop, UserBashDecision, UserBashResult,
 };
 use crate::ids::PanelId;
 use crate::json::RawJson;
@@ -61,6 +61,24 @@ impl ToolCallDecision {
     /// Blocks the call; the model reads the reason.
     pub fn block(reason: impl Into<String>) -> Self {
         Self::Block { reason: reason.into() }
+    }
+
+    /// Uses this text as the result. The tool does not run.
+    pub fn answer(text: impl Into<String>) -> Self {
+        let content = vec![ResultBlock::Text { text: text.into() }];
+        Self::Answer(ToolCallAnswer { content, ..ToolCallAnswer::default() }.into())
+    }
+}
+
+impl TurnStop {
+    /// Ends the turn with an error; the user reads the reason.
+    pub fn end_turn(reason: impl Into<String>) -> Self {
+        Self { scope: StopScope::Turn, reason: reason.into() }
+    }
+
+    /// Ends the turn without an error, and removes it from the conversation.
+    pub fn discard_turn(reason: impl Into<String>) -> Self {
+        Self { scope: StopScope::Discard, reason: reason.into() }
     }
 }
 

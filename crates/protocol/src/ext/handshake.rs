@@ -106,6 +106,10 @@ pub mod capability {
     /// The host sends copies of the session that the extension names in `hello.mirror`: the frames
     /// `state` and `entries`.
     pub const MIRROR: &str = "mirror";
+    /// An answer to `tool_call` can be the result of the call, `content`, and an answer to
+    /// `tool_call`, `tool_result`, `context` or `message_end` can end the turn, `stop`. Both sides
+    /// announce it.
+    pub const HOOKS_2: &str = "hooks_2";
 
     /// All capabilities that this version knows.
     pub const ALL: &[&str] = &[
@@ -143,6 +147,7 @@ pub mod capability {
         PROGRESS,
         EVENTS_2,
         MIRROR,
+        HOOKS_2,
     ];
 }
 

@@ -25,6 +25,7 @@ mod before_tree;
 mod context;
 mod input;
 mod message_end;
+mod stop;
 mod tool_call;
 mod tool_result;
 mod turn_start;
@@ -57,7 +58,8 @@ pub use before_tree::{BeforeTreeDecision, InterceptBeforeTree};
 pub use context::{ContextDecision, InterceptContext};
 pub use input::{InputDecision, InterceptInput};
 pub use message_end::{InterceptMessageEnd, MessageEndDecision};
-pub use tool_call::{InterceptToolCall, ToolCallDecision};
+pub use stop::{StopScope, TurnStop};
+pub use tool_call::{InterceptToolCall, ToolCallAnswer, ToolCallDecision};
 pub use tool_result::{InterceptToolResult, ToolResultChange, ToolResultDecision};
 pub use turn_start::{InterceptTurnStart, TurnStartDecision};
 pub use user_bash::{InterceptUserBash, UserBashDecision, UserBashResult};
@@ -310,15 +312,17 @@ pub struct EventInterceptResponse {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_kept: Option<String>,
     /// `tool_result`: the new content, an array of blocks as in the frame `tool_result`.
-    /// `message_end`: all blocks of the answer. Since haft.
+    /// `message_end`: all blocks of the answer. `tool_call`, with the capability `hooks_2`: the
+    /// result of the call, so that the tool does not run. Since haft.
     #[serde(default, deserialize_with = "optional_array", skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::json::array_schema")]
     pub content: Option<RawJson>,
-    /// `tool_result`: the new data for people and programs, an object. Since haft.
+    /// `tool_result`: the new data for people and programs, an object. `tool_call`: the data of the
+    /// result, with `content`. Since haft.
     #[serde(default, deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::json::object_schema")]
     pub details: Option<RawJson>,
-    /// `tool_result`: true if the call counts as failed. Since haft.
+    /// `tool_result`, and `tool_call` with `content`: true if the call counts as failed. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_error: Option<bool>,
     /// `input`: the new text. Ignored if `handled` is true. Since haft.
@@ -344,13 +348,19 @@ pub struct EventInterceptResponse {
     pub payload: Option<RawJson>,
     /// `before_provider_request`: headers to add to the request, by name. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub headers: Option<BTreeMap<String, String>>,
+    pub headers: Option<Box<BTreeMap<String, String>>>,
     /// `user_bash`: the command that runs instead. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
     /// `user_bash`: the result, so that the command does not run. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<Box<UserBashResult>>,
+    /// `tool_call`, `tool_result`, `context`, `message_end`: ends the turn for `reason`. Needs the
+    /// capability `hooks_2`. Since haft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<StopScope>")]
+    // The raw JSON, so that an extension without the capability may have a field of this name.
+    pub stop: Option<RawJson>,
     /// Not empty if the extension failed to decide. The host reports the error and treats it like a
     /// missing response, whatever the other fields contain. Since haft.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
@@ -400,6 +410,7 @@ impl EventInterceptResponse {
             headers: None,
             command: None,
             result: None,
+            stop: None,
             error: String::new(),
         }
     }
@@ -409,6 +420,15 @@ impl EventInterceptResponse {
     pub fn is_long_answer(&self) -> bool {
         [&self.content, &self.details, &self.messages, &self.payload].into_iter().any(Option::is_some)
             || self.images.is_some()
+    }
+
+    /// Returns the response without the fields that need the capability `hooks_2`.
+    #[must_use]
+    pub fn without_hooks_2(self, kind: InterceptKind) -> Self {
+        match kind == InterceptKind::ToolCall {
+            true => Self { stop: None, content: None, details: None, is_error: None, ..self },
+            false => Self { stop: None, ..self },
+        }
     }
 
     /// True if the response blocks.

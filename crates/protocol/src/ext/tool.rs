@@ -156,3 +156,12 @@ impl<'de> Visitor<'de> for ResultBlockVisitor {
         }
     }
 }
+
+/// Joins the texts of a result with newlines.
+pub fn joined_result_text(content: &[ResultBlock]) -> String {
+    let texts = content.iter().filter_map(|block| match block {
+        ResultBlock::Text { text } => Some(text.as_str()),
+        ResultBlock::Image(_) | ResultBlock::Unknown { .. } => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}

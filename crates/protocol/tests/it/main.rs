@@ -6,7 +6,6 @@ mod compat;
 mod decode;
 mod events;
 mod fixtures;
-mod hook;
 mod matrix;
 mod properties;
 mod rpc;

@@ -468,6 +468,12 @@ fn decisions() -> impl Iterator<Item = EventInterceptResponse> {
         InterceptToolCall::respond(ToolCallDecision::Allow, id("4")),
         InterceptToolCall::respond(rewrite, id("4")),
         InterceptToolCall::respond(block, id("4")),
+        InterceptToolCall::respond(ToolCallDecision::answer("a.txt"), id("4")),
+        InterceptToolCall::respond(
+            ToolCallDecision::Stop(TurnStop::end_turn("the budget is spent")),
+            id("4"),
+        ),
+        InterceptContext::respond(ContextDecision::Stop(TurnStop::discard_turn("not now")), id("14")),
         InterceptTurnStart::respond(TurnStartDecision::Allow, id("5")),
         InterceptTurnStart::respond(TurnStartDecision::Block { reason: "late".into() }, id("5")),
         InterceptAssistantMessage::respond(AssistantMessageDecision::Show, id("6")),

@@ -417,9 +417,15 @@ fn intercept_response() -> impl Strategy<Value = ExtensionFrame> {
     let request = (option::of(object()), option::of(proptest::collection::btree_map(name(), text(), 0..3)));
     let ran = (text(), option::of(any::<i32>()));
     let ran = ran.prop_map(|(output, exit_code)| UserBashResult { output, exit_code });
-    let changes = (result, input, request, (option::of(text()), option::of(ran)));
+    let stop = option::of(prop::sample::select(StopScope::ALL));
+    let changes = (result, input, request, (option::of(text()), option::of(ran), stop));
     (id(), decided, texts, summed_up, changes).prop_map(|(id, decided, texts, summed_up, changes)| {
-        let (result, (text, images, handled, go_on, messages), (payload, headers), (command, result_of_bash)) = changes;
+        let (
+            result,
+            (text, images, handled, go_on, messages),
+            (payload, headers),
+            (command, result_of_bash, stop),
+        ) = changes;
         let (block, modified_args, tool_name) = decided;
         let (summary, first_kept) = summed_up;
         let (content, details, is_error) = result;
@@ -444,9 +450,10 @@ fn intercept_response() -> impl Strategy<Value = ExtensionFrame> {
             go_on,
             messages,
             payload,
-            headers,
+            headers: headers.map(Box::new),
             command,
             result: result_of_bash.map(Box::new),
+            stop: stop.map(|scope| RawJson::from_value(&scope).unwrap()),
             error,
         };
         response.into()

@@ -9,11 +9,15 @@ use serde_json::Value;
 use crate::error::ServeError;
 
 /// Fails with the first of these faults, if there is one.
-pub(crate) fn refuse_first(faults: Vec<String>) -> Result<(), ServeError> {
+///
+/// # Errors
+/// [`ServeError::Registration`] with that fault.
+pub fn refuse_first(faults: Vec<String>) -> Result<(), ServeError> {
     faults.into_iter().next().map_or(Ok(()), |detail| Err(ServeError::Registration { detail }))
 }
 
-pub(crate) fn find_duplicate(kind: &str, names: &[&str]) -> Option<String> {
+/// Describes the first name that occurs twice.
+pub fn find_duplicate(kind: &str, names: &[&str]) -> Option<String> {
     let repeated =
         names.iter().enumerate().find(|(at, name)| names.iter().take(*at).any(|earlier| earlier == *name));
     repeated.map(|(_, name)| format!("{kind} {name:?} is registered twice"))
@@ -24,13 +28,15 @@ pub(crate) fn check_name(kind: &str, name: &str) -> Option<String> {
         .then(|| format!("{kind} name {name:?} must be 1 to {MAX_NAME} characters of A-Z a-z 0-9 _ -"))
 }
 
-pub(crate) fn check_tool_name(name: &str) -> Option<String> {
+/// Describes the mistake in the name of a tool.
+pub fn check_tool_name(name: &str) -> Option<String> {
     check_name("tool", name).or_else(|| {
         (!names::is_tool(name, MAX_NAME)).then(|| format!("tool name {name:?} must begin with a letter"))
     })
 }
 
-pub(crate) fn check_tool(tool: &RegisterTool) -> Option<String> {
+/// Describes the mistake in the registration of a tool.
+pub fn check_tool(tool: &RegisterTool) -> Option<String> {
     let name = &tool.name;
     if tool.description.len() > MAX_TOOL_DESCRIPTION {
         return Some(format!("description of tool {name:?} is longer than {MAX_TOOL_DESCRIPTION} bytes"));

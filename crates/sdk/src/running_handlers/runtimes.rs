@@ -17,16 +17,18 @@ use lazy_thread_runtime::LazyThreadRuntime;
 /// use `spawn_blocking` for long computations.
 const WORKERS: usize = 4;
 
+/// The runtimes on which handlers run.
 #[derive(Debug)]
-pub(crate) enum HandlerRuntimes {
+pub enum HandlerRuntimes {
     /// All handlers run on the caller's runtime, which also polls the connection.
     Given(Handle),
     /// Handlers run on runtimes of the connection, none of them on the reading thread.
     Own(OwnRuntimes),
 }
 
+/// The runtimes of a connection, each started with its first handler.
 #[derive(Debug, Default)]
-pub(crate) struct OwnRuntimes {
+pub struct OwnRuntimes {
     workers: Option<Runtime>,
     intercepts: Option<LazyThreadRuntime>,
 }

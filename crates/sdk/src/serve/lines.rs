@@ -85,20 +85,24 @@ impl LineSplitter {
     }
 }
 
+/// Reads lines from a stream.
 #[derive(Debug)]
-pub(crate) struct LineReader<R> {
+pub struct LineReader<R> {
     reader: R,
     cutter: LineSplitter,
 }
 
 impl<R: AsyncRead + Unpin> LineReader<R> {
     /// Creates a reader. `longest` is in bytes, without the newline.
-    pub(crate) fn new(reader: R, longest: usize) -> Self {
+    pub fn new(reader: R, longest: usize) -> Self {
         Self { reader, cutter: LineSplitter::new(longest) }
     }
 
     /// Returns the next line without its newline; `None` at the end of input.
-    pub(crate) async fn next(&mut self) -> Result<Option<&[u8]>, ServeError> {
+    ///
+    /// # Errors
+    /// If the line is too long or the stream breaks.
+    pub async fn next(&mut self) -> Result<Option<&[u8]>, ServeError> {
         loop {
             if let Some(line) = self.cutter.next_line()? {
                 return Ok(Some(self.cutter.get(line)));

@@ -9,7 +9,8 @@ use haft_sdk::testing::Harness;
 use haft_sdk::{
     BeforeForkDecision, BeforeProviderRequestDecision, BeforeSettleDecision, BeforeSwitchDecision,
     BeforeTreeDecision, ContextDecision, Extension, InputDecision, InterceptBeforeTree, MessageEndDecision,
-    RawJson, SwitchReason, ToolResultChange, ToolResultDecision, UserBashDecision,
+    RawJson, SwitchReason, ToolCallDecision, ToolResultChange, ToolResultDecision, TurnStop,
+    UserBashDecision,
 };
 use serde_json::json;
 
@@ -151,6 +152,31 @@ async fn commands_run_change_are_answered_or_blocked() {
     assert_eq!(harness.user_bash("ls", true).await, UserBashDecision::replace("ls -1"));
     assert_eq!(harness.user_bash("ping", true).await, UserBashDecision::answer("pong\n", 0));
     assert_eq!(harness.user_bash("git push", true).await, UserBashDecision::block("frozen"));
+}
+
+#[tokio::test]
+async fn calls_are_answered_and_turns_end() {
+    let ender = Extension::new("ender", "1")
+        .intercept_tool_call(|call, _host| async move {
+            match call.tool_name.as_str() {
+                "read" => ToolCallDecision::answer("cached"),
+                _ => ToolCallDecision::Stop(TurnStop::end_turn("the budget is spent")),
+            }
+        })
+        .intercept_tool_result(|_, _host| async {
+            ToolResultDecision::Stop(TurnStop::discard_turn("not now"))
+        });
+    let harness = Harness::start(ender).await;
+    let answered = harness.intercept_tool_call("read", json!({})).await;
+    assert_eq!(answered, ToolCallDecision::answer("cached"));
+    let ended = harness.intercept_tool_call("bash", json!({})).await;
+    assert_eq!(ended, ToolCallDecision::Stop(TurnStop::end_turn("the budget is spent")));
+    let discarded = ToolResultDecision::Stop(TurnStop::discard_turn("not now"));
+    assert_eq!(harness.tool_result(finished_call("x")).await, discarded);
+    let transcript = harness.shutdown().await;
+    assert!(transcript.contains(r#""hooks_2""#), "{transcript}");
+    // Hosts without the capability block both calls.
+    assert_eq!(transcript.matches(r#""block":true"#).count(), 2, "{transcript}");
 }
 
 /// A result may have 8 MiB, although other lines of an extension may have 1 MiB only.

@@ -12,7 +12,7 @@ use haft_sdk::{
 };
 use serde_json::{Value, json};
 
-use crate::subprocess::Process;
+use haft_test_support::subprocess::PeerProcess;
 
 const GUIDE: &str = include_str!("../../../../docs/extension-guide.md");
 const PYTHON: &str = include_str!("../../../../docs/first-extension-python.md");
@@ -596,12 +596,12 @@ fn the_python_tutorial_runs() {
     let dir = tempfile::tempdir().unwrap();
     let program = blocks(PYTHON, "python").next().unwrap();
     let mut greet = start("python3", program, dir.path());
-    assert_eq!(greet.expect("hello")["name"], "greet");
+    assert_eq!(greet.expect_frame("hello")["name"], "greet");
     greet.until_ready();
     let command = json!({"type": "command_invoked", "id": "1", "name": "greet", "args": "Ada"});
-    assert_eq!(greet.ask(&command, "command_response")["display"], "Hello, Ada!");
+    assert_eq!(greet.ask_question(&command, "command_response")["display"], "Hello, Ada!");
     let call = json!({"type": "tool_call", "id": "2", "name": "shoe_size", "args": {"name": "Ada"}});
-    assert_eq!(greet.ask(&call, "tool_result")["content"][0]["text"], "size 39");
+    assert_eq!(greet.ask_question(&call, "tool_result")["content"][0]["text"], "size 39");
     greet.shutdown();
 }
 
@@ -610,12 +610,12 @@ fn the_shell_tutorial_runs() {
     let dir = tempfile::tempdir().unwrap();
     let program = blocks(SHELL, "bash").find(|block| block.starts_with("#!")).unwrap();
     let mut count = start("bash", program, dir.path());
-    assert_eq!(count.expect("hello")["name"], "count");
+    assert_eq!(count.expect_frame("hello")["name"], "count");
     count.until_ready();
     let command = json!({"type": "command_invoked", "id": "1", "name": "count", "args": "one two three"});
-    assert_eq!(count.ask(&command, "command_response")["display"], "3 words");
+    assert_eq!(count.ask_question(&command, "command_response")["display"], "3 words");
     let call = json!({"type": "tool_call", "id": "2", "name": "count_words", "args": {"text": "to be"}});
-    assert_eq!(count.ask(&call, "tool_result")["content"][0]["text"], "2 words");
+    assert_eq!(count.ask_question(&call, "tool_result")["content"][0]["text"], "2 words");
     count.shutdown();
 }
 
@@ -624,7 +624,7 @@ fn the_gate_tutorial_runs() {
     let dir = tempfile::tempdir().unwrap();
     let program = blocks(GATE, "python").next().unwrap();
     let mut gate = start("python3", program, dir.path());
-    assert_eq!(gate.expect("hello")["name"], "no-push");
+    assert_eq!(gate.expect_frame("hello")["name"], "no-push");
     let registered = gate.until_ready();
     assert_eq!(registered[0]["intercept"][0]["role"], "gate");
     for (command, block) in [("git push origin main", true), ("echo tests pass", false)] {
@@ -632,7 +632,7 @@ fn the_gate_tutorial_runs() {
             "type": "event_intercept", "id": command, "event": "tool_call", "tool_id": "t", "tool_name": "bash",
             "tool_args": {"command": command},
         });
-        assert_eq!(gate.ask(&question, "event_intercept_response")["block"], block, "{command}");
+        assert_eq!(gate.ask_question(&question, "event_intercept_response")["block"], block, "{command}");
     }
     gate.shutdown();
 }
@@ -649,10 +649,10 @@ fn every_json_block_of_the_tutorials_is_json() {
 }
 
 /// Starts a program of a page by its interpreter.
-fn start(interpreter: &str, program: &str, dir: &Path) -> Process {
+fn start(interpreter: &str, program: &str, dir: &Path) -> PeerProcess {
     let file = dir.join("program");
     fs::write(&file, program).unwrap();
-    Process::start(&find(interpreter), &[file.display().to_string()], dir)
+    PeerProcess::start(&find(interpreter), &[file.display().to_string()], dir)
 }
 
 fn find(program: &str) -> std::path::PathBuf {

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::subprocess::Process;
+use haft_test_support::subprocess::PeerProcess;
 
 /// Cargo builds the examples of a package before it runs its tests.
 pub(crate) fn probe_program() -> PathBuf {
@@ -19,8 +19,8 @@ pub(crate) fn probe_program() -> PathBuf {
     program
 }
 
-fn probe() -> Process {
-    let mut process = Process::start(&probe_program(), &[], Path::new("/"));
+fn probe() -> PeerProcess {
+    let mut process = PeerProcess::start(&probe_program(), &[], Path::new("/"));
     process.until_ready();
     process
 }
@@ -30,13 +30,13 @@ fn blocked_handlers_delay_neither_hooks_nor_the_end() {
     let mut process = probe();
     process.send(&json!({"type": "event", "event": "turn_start", "step": 1}));
     process.send(&json!({"type": "tool_call", "id": "1", "name": "block", "args": {}}));
-    process.ask(&json!({"type": "ping", "id": "ping-1"}), "pong");
+    process.ask_question(&json!({"type": "ping", "id": "ping-1"}), "pong");
     for id in ["2", "3"] {
-        let answer = process.ask(&intercept(id, "bash"), "event_intercept_response");
+        let answer = process.ask_question(&intercept(id, "bash"), "event_intercept_response");
         assert_eq!((&answer["block"], &answer["reason"]), (&json!(true), &json!("bash")));
     }
-    let answer =
-        process.ask(&json!({"type": "command_invoked", "id": "4", "name": "where"}), "command_response");
+    let answer = process
+        .ask_question(&json!({"type": "command_invoked", "id": "4", "name": "where"}), "command_response");
     assert_eq!(answer["display"], "/");
     process.shutdown();
 }
@@ -45,8 +45,8 @@ fn blocked_handlers_delay_neither_hooks_nor_the_end() {
 fn process_survives_a_panic() {
     let mut process = probe();
     for id in ["1", "2"] {
-        let answer =
-            process.ask(&json!({"type": "command_invoked", "id": id, "name": "panic"}), "command_response");
+        let answer = process
+            .ask_question(&json!({"type": "command_invoked", "id": id, "name": "panic"}), "command_response");
         assert_eq!(answer["error"], "handler panicked: on purpose");
     }
     assert!(process.hang_up().success());
@@ -57,7 +57,7 @@ fn large_frames_pass_through_pipes() {
     let mut process = probe();
     let padding = "y".repeat(7 * 1024 * 1024);
     let call = json!({"type": "tool_call", "id": "1", "name": "large", "args": {"padding": padding}});
-    let answer = process.ask(&call, "tool_result");
+    let answer = process.ask_question(&call, "tool_result");
     assert_eq!(answer["content"][0]["text"].as_str().unwrap().len(), 7 * 1024 * 1024);
     process.shutdown();
 }
@@ -72,12 +72,12 @@ fn blocking_work_of_a_hook_finishes_before_the_end() {
     for waits_too in [false, true] {
         let mut process = probe();
         if waits_too {
-            process.ask(&intercept("1", "timer"), "event_intercept_response");
+            process.ask_question(&intercept("1", "timer"), "event_intercept_response");
         }
-        process.ask(&intercept("2", "behind"), "event_intercept_response");
+        process.ask_question(&intercept("2", "behind"), "event_intercept_response");
         process.send(&json!({"type": "shutdown"}));
-        assert_eq!(process.expect("notify")["message"], "behind");
-        process.expect("shutdown_ack");
+        assert_eq!(process.expect_frame("notify")["message"], "behind");
+        process.expect_frame("shutdown_ack");
         assert!(process.hang_up().success());
     }
 }
@@ -85,9 +85,9 @@ fn blocking_work_of_a_hook_finishes_before_the_end() {
 #[test]
 fn block_in_place_in_a_hook_is_reported() {
     let mut process = probe();
-    let answer = process.ask(&intercept("1", "in place"), "event_intercept_response");
+    let answer = process.ask_question(&intercept("1", "in place"), "event_intercept_response");
     assert_eq!(answer["reason"], "in place", "nobody else waits for this thread");
-    let answer = process.ask(&intercept("2", "in place later"), "event_intercept_response");
+    let answer = process.ask_question(&intercept("2", "in place later"), "event_intercept_response");
     let reason = answer["error"].as_str().or(answer["reason"].as_str()).unwrap_or_default();
     assert!(reason.contains("spawn_blocking"), "{answer}");
     process.shutdown();
@@ -101,7 +101,7 @@ fn intercept(id: &str, tool: &str) -> Value {
 fn hooks_may_wait_for_timers_tasks_and_threads() {
     let mut process = probe();
     for (id, tool) in ["now", "timer", "task", "thread", "now"].into_iter().enumerate() {
-        let answer = process.ask(&intercept(&id.to_string(), tool), "event_intercept_response");
+        let answer = process.ask_question(&intercept(&id.to_string(), tool), "event_intercept_response");
         assert_eq!(answer["reason"], tool);
     }
     process.shutdown();
@@ -121,7 +121,7 @@ fn detached_task_runs() {
 fn hook_that_waits_for_itself_fails() {
     let mut process = probe();
     let ask = json!({"type": "event_intercept", "id": "1", "event": "turn_start", "step": 1});
-    let answer = process.ask(&ask, "event_intercept_response");
+    let answer = process.ask_question(&ask, "event_intercept_response");
     assert!(answer["error"].as_str().unwrap().contains("runtime"), "{answer}");
     process.shutdown();
 }
@@ -130,14 +130,15 @@ fn hook_that_waits_for_itself_fails() {
 #[cfg(target_os = "linux")]
 fn extension_with_only_hooks_has_one_thread() {
     let mut process = probe();
-    let threads = |process: &Process| fs::read_dir(format!("/proc/{}/task", process.id())).unwrap().count();
+    let threads =
+        |process: &PeerProcess| fs::read_dir(format!("/proc/{}/task", process.id())).unwrap().count();
     assert_eq!(threads(&process), 1);
-    process.ask(&intercept("1", "now"), "event_intercept_response");
-    process.ask(&json!({"type": "ping", "id": "ping-1"}), "pong");
+    process.ask_question(&intercept("1", "now"), "event_intercept_response");
+    process.ask_question(&json!({"type": "ping", "id": "ping-1"}), "pong");
     assert_eq!(threads(&process), 1);
-    process.ask(&intercept("2", "timer"), "event_intercept_response");
+    process.ask_question(&intercept("2", "timer"), "event_intercept_response");
     assert_eq!(threads(&process), 2, "one that waits has a thread to do it on");
-    process.ask(&json!({"type": "command_invoked", "id": "3", "name": "where"}), "command_response");
+    process.ask_question(&json!({"type": "command_invoked", "id": "3", "name": "where"}), "command_response");
     assert_eq!(threads(&process), 6, "and four for all that is no intercept");
     process.shutdown();
 }

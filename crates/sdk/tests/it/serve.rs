@@ -56,7 +56,7 @@ fn everything() -> Extension {
 async fn extension_registers_everything_before_ready() {
     let harness = Harness::start(everything()).await;
     insta::assert_snapshot!(harness.transcript(), @r#"
-    ← {"type":"hello","name":"all","version":"1.2.3","capabilities":["commands","tools","events","panels","panel_resize","before_agent_start","ping","event_gap","host_services","tools_2","progress","cancel"]}
+    ← {"type":"hello","name":"all","version":"1.2.3","capabilities":["commands","tools","events","panels","panel_resize","before_agent_start","ping","event_gap","hooks_2","host_services","tools_2","progress","cancel"]}
     ← {"type":"register_command","name":"hello","description":"say hi"}
     ← {"type":"register_command","name":"board","description":"open the board"}
     ← {"type":"register_tool","name":"now","description":"The time.","schema":{"type":"object","properties":{}},"guidelines":["Ask `now` for the time."]}

@@ -1,6 +1,4 @@
-//! An extension for the process tests: every handler blocks its thread on purpose. As `sdk-probe hook` it is a hook.
-
-mod hook;
+//! An extension for the process tests: every handler blocks its thread on purpose.
 
 use std::process::ExitCode;
 use std::thread::sleep;
@@ -17,13 +15,6 @@ const FOR_EVER: Duration = Duration::from_secs(3600);
 const TICK: Duration = Duration::from_millis(1);
 
 fn main() -> ExitCode {
-    match std::env::args().nth(1).as_deref() {
-        Some("hook") => hook::run(),
-        _ => extension(),
-    }
-}
-
-fn extension() -> ExitCode {
     Extension::new("probe", "1.0.0")
         .command("where", "data directory", |_, host| async move {
             Response::display(host.data_dir().await.display().to_string())

@@ -4,8 +4,7 @@
 //! It prevents accidents, not attacks: every rule can be circumvented. Use a sandbox for strict
 //! limits.
 
-use haft_sdk::RawJson;
-use haft_sdk::hook::{ApprovalDecision, Hook, HookToolResult, ResultDecision};
+use haft_adapter_picoclaw::author::{ApprovalDecision, Hook, HookToolResult, RawJson, ResultDecision};
 use serde::Deserialize;
 
 mod rules;

@@ -166,8 +166,9 @@ const LAYERS: &[(&str, &[&str])] = &[
             "codec",
             "object_line",
             "ext",
-            "hook",
             "rpc",
+            // For adapters of other dialects.
+            "foreign",
         ],
     ),
     (
@@ -196,7 +197,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "dispatch",
             "serve",
             "run",
-            "hook",
+            "peer",
             "testing",
         ],
     ),
@@ -271,6 +272,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "terminal",
         ],
     ),
+    ("adapters/picoclaw", &["wire", "translate", "author"]),
     ("host", &["timeouts", "wire", "session", "process", "extension", "supervision", "agent", "host"]),
     (
         "rpc",

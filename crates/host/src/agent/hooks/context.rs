@@ -12,6 +12,7 @@ use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{AssistantBlock, AssistantMessage, Message};
 use tokio_util::sync::CancellationToken;
 
+use super::refuse_turn;
 use crate::agent::managed_extension::ManagedExtension;
 
 #[async_trait]
@@ -25,6 +26,9 @@ impl BeforeModelRequest for ManagedExtension {
         let answer = match self.query(cancel, InterceptContext { messages }).await {
             Ok(ContextDecision::Unchanged) | Err(_) => return RequestDecision::Send,
             Ok(ContextDecision::Replace { messages }) => messages,
+            Ok(ContextDecision::Stop(stop)) => {
+                return RequestDecision::Refuse(refuse_turn(Self::name(self), stop));
+            }
         };
         match read_messages(answer, &request.messages) {
             Ok(ReplacedMessages { messages, .. }) if messages == **request.messages => RequestDecision::Send,

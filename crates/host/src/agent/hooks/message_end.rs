@@ -6,6 +6,7 @@ use haft_protocol::ext::{InterceptMessageEnd, MessageEndDecision};
 use tokio_util::sync::CancellationToken;
 
 use super::context::clean_blocks;
+use super::refuse_turn;
 use crate::agent::managed_extension::ManagedExtension;
 
 #[async_trait]
@@ -19,6 +20,9 @@ impl AfterModelResponse for ManagedExtension {
         let mut content = match self.query(cancel, question).await {
             Ok(MessageEndDecision::Unchanged) | Err(_) => return ResponseDecision::Keep,
             Ok(MessageEndDecision::Replace { content }) => content,
+            Ok(MessageEndDecision::Stop(stop)) => {
+                return ResponseDecision::Refuse(refuse_turn(Self::name(self), stop));
+            }
         };
         // The model's own blocks may contain anything.
         let (mut hidden, mut cleaned) = (0, Ok(()));

@@ -6,20 +6,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use haft_core::hooks::{AfterBlock, BeforeToolExecute, HookRole, PendingCall, ToolDecision};
+use haft_core::tool::ToolOutput;
 use haft_protocol::content::ToolCall;
 use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ext::{
     AnswerError, EventInterceptResponse, Intercept, InterceptHook, InterceptKind, InterceptToolCall,
-    ToolCallDecision, capability,
+    ToolCallAnswer, ToolCallDecision, ToolResultFrame, capability,
 };
 use haft_protocol::ids::{ExtensionName, RequestId};
 use tokio_util::sync::CancellationToken;
 
-use super::reason_or_default;
+use super::{reason_or_default, refuse_turn};
 use crate::agent::gates::DecisionSubject;
 use crate::agent::hook_context::HookContext;
 use crate::agent::managed_extension::{InterceptFailure, ManagedExtension};
 use crate::agent::policy::FailureEffect;
+use crate::agent::tool::SanitizedToolResult;
 use crate::session::filter::InterceptorRole;
 use crate::wire::fault::{CallError, FaultCode};
 
@@ -64,6 +66,10 @@ impl ToolCallHook {
             resolved_paths: resolved_paths.to_vec(),
         });
         let response = entry.query_with_clock(cancel, question, *clock).await?;
+        let response = match entry.offers().has_capability(capability::HOOKS_2) {
+            true => response,
+            false => response.without_hooks_2(InterceptKind::ToolCall),
+        };
         let role = entry.tool_role(&call.name).unwrap_or(InterceptorRole::Plain);
         let max_args = entry.offers().limits.max_line;
         let decision = read_decision(response, role, &call.name, max_args)
@@ -107,10 +113,31 @@ impl ToolCallHook {
                 let reason = reason_or_default(reason, || format!("tool call refused by extension {}", by()));
                 ToolDecision::block(by(), reason)
             }
+            Ok(ToolCallDecision::Answer(answer)) => self.answer_call(&pending.call.name, *answer).await,
+            Ok(ToolCallDecision::Stop(stop)) => ToolDecision::Refuse(refuse_turn(self.entry.name(), stop)),
             Err(InterceptFailure { verdict: FailureEffect::Block, reason, .. }) => {
                 ToolDecision::block(by(), reason)
             }
         }
+    }
+
+    /// Returns the answer as the result of the call, within the limits of a tool of an extension.
+    async fn answer_call(&self, tool: &str, answer: ToolCallAnswer) -> ToolDecision {
+        let ToolCallAnswer { content, details, is_error } = answer;
+        let frame = ToolResultFrame { id: RequestId::new(""), content, is_error, details, terminate: false };
+        let (name, limits) = (self.entry.name(), *self.context.shared.limits);
+        let read =
+            SanitizedToolResult::read_off_thread(name, tool, frame, limits, &self.context.results).await;
+        let output = match read {
+            Ok((read, kept)) => {
+                read.rejected.iter().for_each(|detail| self.report_fault(detail));
+                let what = format!("a result for tool {tool}");
+                self.context.reporter(name).report_hidden_text(read.hidden, &what);
+                read.into_output(kept.as_deref())
+            }
+            Err(error) => ToolOutput::error(format!("extension {name}/{tool} failed: {error}")),
+        };
+        ToolDecision::Respond { by: name.to_string(), output }
     }
 
     fn record_failure(&self, detail: &str) {
@@ -210,7 +237,7 @@ fn read_decision(
     if !is_up(Defense::GateAnswers) {
         return Ok(decision);
     }
-    let refuses = matches!(decision, ToolCallDecision::Block { .. });
+    let refuses = matches!(decision, ToolCallDecision::Block { .. } | ToolCallDecision::Stop(_));
     if let Some(other) = named.filter(|named| !refuses && named != tool) {
         let start: String = other.chars().take(64).collect();
         return Err(format!("answered for tool {start:?}, but the request was about {tool:?}"));
@@ -219,6 +246,9 @@ fn read_decision(
         ToolCallDecision::Rewrite { .. } if role == InterceptorRole::Gate => {
             Err("sent modified_args, but a gate can only allow or block".to_owned())
         }
+        ToolCallDecision::Answer(_) if role == InterceptorRole::Gate => {
+            Err("sent content, but a gate can only allow or block".to_owned())
+        }
         ToolCallDecision::Rewrite { args } if args.as_str().len() > max_args => {
             let bytes = args.as_str().len();
             Err(format!("sent modified_args of {bytes} bytes; the limit is {max_args}"))
@@ -226,25 +256,33 @@ fn read_decision(
         ToolCallDecision::Allow if role == InterceptorRole::Gate && !is_explicit => {
             Err("sent no decision; a gate must set `block` to true or false".to_owned())
         }
-        ToolCallDecision::Allow | ToolCallDecision::Rewrite { .. } | ToolCallDecision::Block { .. } => {
-            Ok(decision)
-        }
+        ToolCallDecision::Allow
+        | ToolCallDecision::Rewrite { .. }
+        | ToolCallDecision::Block { .. }
+        | ToolCallDecision::Answer(_)
+        | ToolCallDecision::Stop(_) => Ok(decision),
     }
 }
 
 /// Checks a decision against the grant of the extension. An extension that subscribes without a role may lack
-/// the grant to change arguments.
+/// the grant to change arguments or to answer.
 fn check_granted(
     entry: &ManagedExtension,
     tool: &str,
     decision: ToolCallDecision,
 ) -> Result<ToolCallDecision, String> {
     let granted = entry.spec.permissions.as_ref().filter(|_| is_up(Defense::Permissions));
-    let rewrites = matches!(decision, ToolCallDecision::Rewrite { .. });
-    if rewrites && granted.is_some_and(|granted| !granted.may_rewrite_call(tool)) {
-        return Err("sent modified_args, but is granted only the role `gate`".to_owned());
+    let changed = match decision {
+        ToolCallDecision::Rewrite { .. } => "modified_args",
+        ToolCallDecision::Answer(_) => "content",
+        ToolCallDecision::Allow | ToolCallDecision::Block { .. } | ToolCallDecision::Stop(_) => {
+            return Ok(decision);
+        }
+    };
+    match granted.is_some_and(|granted| !granted.may_rewrite_call(tool)) {
+        true => Err(format!("sent {changed}, but is granted only the role `gate`")),
+        false => Ok(decision),
     }
-    Ok(decision)
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use haft_protocol::ext::{
 use haft_protocol::ids::{ExtensionName, RequestId};
 use tokio_util::sync::CancellationToken;
 
+use super::refuse_turn;
 use crate::agent::hook_context::HookContext;
 use crate::agent::managed_extension::ManagedExtension;
 use crate::agent::tool::{SanitizedToolResult, limits_of_changed_result};
@@ -83,6 +84,9 @@ impl AfterToolExecute for ToolResultHook {
         };
         let changed = match self.entry.query(cancel, question).await {
             Ok(ToolResultDecision::Change(change)) => self.apply_change(&call.name, change, output).await,
+            Ok(ToolResultDecision::Stop(stop)) => {
+                return ResultDecision::Refuse(refuse_turn(self.entry.name(), stop));
+            }
             Ok(ToolResultDecision::Unchanged) | Err(_) => output,
         };
         changed.into()

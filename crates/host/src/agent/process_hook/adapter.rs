@@ -2,15 +2,13 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use haft_adapter_picoclaw::translate::{TranslateToolNames, TurnTracker, shorten_reason, translate_question};
+use haft_adapter_picoclaw::wire::{HookQuestion, InterceptPoint, ParsedDecision, texts};
 use haft_core::hooks::Refusal;
 use haft_packages::HookSpec;
 use haft_protocol::RawJson;
-use haft_protocol::hook::{HookQuestion, InterceptPoint, ParsedDecision, texts};
 use tokio_util::sync::CancellationToken;
 
-use super::bounds;
-use super::names::{TranslateToolNames, translate_question};
-use super::turn_tracker::TurnTracker;
 use crate::agent::gates::DecisionSubject;
 use crate::agent::hook_context::HookContext;
 use crate::agent::managed_extension::ManagedExtension;
@@ -206,6 +204,6 @@ const fn decision_subject(point: InterceptPoint) -> Option<DecisionSubject> {
 fn abort_reason(reason: &str) -> String {
     match reason.trim() {
         "" => texts::TURN_ABORTED.to_owned(),
-        reason => bounds::reason(reason),
+        reason => shorten_reason(reason),
     }
 }

@@ -1,15 +1,14 @@
 //! The hook that approves a tool.
 
 use async_trait::async_trait;
+use haft_adapter_picoclaw::translate::{CHANNEL, CHAT, shorten_reason};
+use haft_adapter_picoclaw::wire::{ApprovalDecision, ApproveTool as Question, InterceptPoint, texts};
 use haft_core::hooks::{AfterBlock, ApproveTool, ApproverDecision, PendingCall};
 use haft_protocol::content::ToolCall;
-use haft_protocol::hook::{ApprovalDecision, ApproveTool as Question, InterceptPoint, texts};
 use haft_protocol::ids::ExtensionName;
 use tokio_util::sync::CancellationToken;
 
 use super::adapter::{ProcessHookAdapter, UnansweredQuery};
-use super::bounds;
-use super::{CHANNEL, CHAT};
 use crate::agent::policy::{self, FailureEffect};
 use crate::wire::fault::CallError;
 
@@ -35,7 +34,7 @@ impl ApproveTool for ProcessHookAdapter {
             Ok(ApprovalDecision::Approve) | Err(UnansweredQuery { verdict: FailureEffect::Pass, .. }) => {
                 return ApproverDecision::Approve;
             }
-            Ok(ApprovalDecision::Deny { reason }) => bounds::reason(&reason),
+            Ok(ApprovalDecision::Deny { reason }) => shorten_reason(&reason),
             Err(UnansweredQuery { verdict: FailureEffect::Block, error }) => {
                 policy::failure_detail(&error).inspect(|detail| self.record_failure(POINT, detail));
                 denial_reason(self.entry.name(), &error)

@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
+use haft_adapter_picoclaw::translate::{TurnTracker, translate_occurrence};
+use haft_adapter_picoclaw::wire::{CallLine, HookEventKind, HookEventPayload, TurnEvent, TurnMeta};
 use haft_core::hooks::Observer;
-use haft_packages::{EventForm, HookSpec};
+use haft_packages::HookSpec;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::hook::{HookEventKind, HookEventPayload, LegacyKind, TurnEvent, TurnMeta};
 use tokio::time::Instant;
 
-use super::names::translate_occurrence;
-use super::turn_tracker::TurnTracker;
 use crate::agent::hook_context::HookContext;
 use crate::agent::managed_extension::ManagedExtension;
 use crate::session::dialect::OutboundMessage;
@@ -61,11 +60,10 @@ impl HookEventBroadcaster {
         for (entry, hook) in listeners {
             if let Some(extension) = entry.handle() {
                 extension.observe_message(|| {
-                    encode_occurrence(
-                        &translate_occurrence(hook.tool_names, &occurrence),
-                        hook.event_form,
-                        number,
-                    )
+                    let occurrence = translate_occurrence(hook.tool_names, &occurrence);
+                    // An event that this program builds can be encoded.
+                    let line = CallLine::encode_event(&occurrence, hook.event_form, number);
+                    line.ok().map(OutboundMessage::Event)
                 });
             }
         }
@@ -78,14 +76,4 @@ fn listening_hook(
 ) -> Option<(&Arc<ManagedExtension>, &HookSpec)> {
     let hook = entry.spec.as_hook().filter(|hook| hook.watch.observed.includes(kind))?;
     Some((entry, hook))
-}
-
-fn encode_occurrence(occurrence: &TurnEvent, form: EventForm, number: u64) -> Option<OutboundMessage> {
-    let words = match form {
-        EventForm::Runtime => occurrence.to_runtime_event(number).map(OutboundMessage::event),
-        EventForm::Name => occurrence.to_legacy_event(LegacyKind::Name).map(OutboundMessage::event),
-        EventForm::Number => occurrence.to_legacy_event(LegacyKind::Number).map(OutboundMessage::event),
-    };
-    // A message that this program builds can be encoded.
-    words.ok()?.ok()
 }

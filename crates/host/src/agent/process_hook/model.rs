@@ -3,6 +3,13 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use haft_adapter_picoclaw::translate::{
+    CHANNEL, CHAT, apply_edits, rebuild_answer, thinking_of, to_hook_calls, to_hook_messages, truncate_answer,
+};
+use haft_adapter_picoclaw::wire::{
+    AfterLlm, BeforeLlm, FunctionDefinition, InterceptPoint, LlmDecision, LlmEdit, LlmOptions, LlmResponse,
+    ResponseDecision as After, ToolDefinition, UsageInfo,
+};
 use haft_core::hooks::{
     AfterModelResponse, BeforeModelRequest, OutgoingRequest, ReceivedResponse, RequestDecision, RequestEdit,
     ResponseDecision,
@@ -10,16 +17,10 @@ use haft_core::hooks::{
 use haft_core::model::{RequestOptions, ThinkingLevel};
 use haft_core::sanitize::strip_hidden_chars;
 use haft_core::tool::{ToolOwner, ToolSpec};
-use haft_protocol::hook::{
-    AfterLlm, BeforeLlm, FunctionDefinition, InterceptPoint, LlmDecision, LlmEdit, LlmOptions, LlmResponse,
-    ResponseDecision as After, ToolDefinition, UsageInfo,
-};
 use haft_protocol::message::{AssistantBlock, Rfc3339Time, StopCause, text_of};
 use tokio_util::sync::CancellationToken;
 
 use super::adapter::ProcessHookAdapter;
-use super::{CHANNEL, CHAT};
-use super::{bounds, messages};
 
 const BEFORE: InterceptPoint = InterceptPoint::BeforeLlm;
 const AFTER: InterceptPoint = InterceptPoint::AfterLlm;
@@ -35,7 +36,7 @@ impl BeforeModelRequest for ProcessHookAdapter {
             meta: self.turns.turn_meta(BeforeLlm::TRACE_PATH),
             context: self.turns.context(),
             model: request.model.model.clone(),
-            messages: messages::to_hook_messages(&request.system, &request.messages),
+            messages: to_hook_messages(&request.system, &request.messages),
             tools: request.tools.iter().map(tool_definition).collect(),
             options: llm_options(request),
             graceful_terminal: request.last,
@@ -111,7 +112,7 @@ fn accept_edit(edit: LlmEdit, request: &OutgoingRequest, by: &str, report: impl 
     let LlmEdit { model, messages, add_tools, options } = edit;
     let now = Rfc3339Time(format!("{:.3}", jiff::Timestamp::now()));
     let messages = messages.and_then(|edits| {
-        let edited = messages::apply_edits(edits, &request.messages, &now);
+        let edited = apply_edits(edits, &request.messages, &now);
         edited.inspect_err(|detail| report(&format!("{detail}; the messages were not changed"))).ok()
     });
     let thinking = options.as_ref().and_then(|options| {
@@ -153,11 +154,11 @@ fn apply_response_edit(
     mut answer: LlmResponse,
     report: impl Fn(&str),
 ) -> Result<Vec<AssistantBlock>, String> {
-    if let Some(detail) = bounds::truncate_answer(&mut answer, &to_llm_response(response)) {
+    if let Some(detail) = truncate_answer(&mut answer, &to_llm_response(response)) {
         report(&detail);
     }
     let LlmResponse { content, reasoning_content, tool_calls, .. } = &answer;
-    messages::rebuild_answer(&response.content, content, reasoning_content, tool_calls)
+    rebuild_answer(&response.content, content, reasoning_content, tool_calls)
 }
 
 fn to_llm_response(response: &ReceivedResponse) -> LlmResponse {
@@ -165,8 +166,8 @@ fn to_llm_response(response: &ReceivedResponse) -> LlmResponse {
     let prompt_tokens = usage.input + usage.cache_read + usage.cache_write;
     LlmResponse {
         content: text_of(&response.content),
-        reasoning_content: messages::thinking_of(&response.content),
-        tool_calls: messages::to_hook_calls(&response.content),
+        reasoning_content: thinking_of(&response.content),
+        tool_calls: to_hook_calls(&response.content),
         finish_reason: finish_reason(response.stop).to_owned(),
         usage: Some(UsageInfo {
             prompt_tokens,

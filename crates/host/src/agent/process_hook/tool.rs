@@ -3,21 +3,21 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use haft_adapter_picoclaw::translate::{CHANNEL, CHAT, find_oversized, shorten_reason};
+use haft_adapter_picoclaw::wire::{
+    AfterTool, BeforeTool, InterceptPoint, ResultDecision as After, ToolDecision as Decision, texts,
+};
 use haft_core::hooks::{
     AfterBlock, AfterToolExecute, BeforeToolExecute, FinishedCall, HookRole, PendingCall, ResultDecision,
     ToolDecision,
 };
 use haft_core::tool::ToolOutput;
 use haft_protocol::content::ToolCall;
-use haft_protocol::hook::{
-    AfterTool, BeforeTool, InterceptPoint, ResultDecision as After, ToolDecision as Decision, texts,
-};
 use haft_protocol::ids::ExtensionName;
 use tokio_util::sync::CancellationToken;
 
 use super::adapter::{ProcessHookAdapter, UnansweredQuery};
-use super::{CHANNEL, CHAT};
-use super::{bounds, output};
+use super::output;
 use crate::agent::policy::{self, FailureEffect};
 
 const BEFORE: InterceptPoint = InterceptPoint::BeforeTool;
@@ -43,7 +43,7 @@ impl BeforeToolExecute for ProcessHookAdapter {
         };
         // An answer beyond the limit counts as no answer.
         let answer = self.query(cancel, BEFORE, question).await.and_then(|decision| {
-            match bounds::find_oversized(&decision, call.args.as_str().len()) {
+            match find_oversized(&decision, call.args.as_str().len()) {
                 None => Ok(decision),
                 Some(detail) => Err(self.reject_answer(BEFORE, detail)),
             }
@@ -52,7 +52,7 @@ impl BeforeToolExecute for ProcessHookAdapter {
             Ok(decision) => convert_decision(self, decision, call).await,
             Err(UnansweredQuery { verdict: FailureEffect::Pass, .. }) => ToolDecision::Allow,
             Err(UnansweredQuery { verdict: FailureEffect::Block, error }) => {
-                let reason = bounds::reason(&policy::reason(self.entry.name(), &error));
+                let reason = shorten_reason(&policy::reason(self.entry.name(), &error));
                 policy::failure_detail(&error).inspect(|detail| self.record_failure(BEFORE, detail));
                 ToolDecision::block(self.hook_name(), texts::denied_by_hook(&reason))
             }
@@ -146,5 +146,5 @@ async fn convert_decision(hook: &ProcessHookAdapter, decision: Decision, call: &
 
 /// Returns the text for the model about a call that a hook denied.
 fn denial_text(reason: &str) -> String {
-    texts::denied_by_hook(&bounds::reason(reason))
+    texts::denied_by_hook(&shorten_reason(reason))
 }

@@ -2,6 +2,7 @@
 
 use super::session_fixture::SessionFixture;
 use super::*;
+use haft_adapter_picoclaw::wire::{CallLine, RuntimeEvent};
 
 fn seconds(count: u64) -> Duration {
     Duration::from_secs(count)
@@ -25,10 +26,8 @@ fn hook_session_starts_answers_and_shuts_down() {
     assert!(fixture.session.has_greeted());
     fixture.approval("bash");
     fixture.line(r#"{"jsonrpc":"2.0","id":2,"result":{"approved":true}}"#);
-    fixture.session.send_message(
-        OutboundMessage::event(haft_protocol::hook::RuntimeEvent::default()).unwrap(),
-        fixture.now,
-    );
+    let event = CallLine::notification(RuntimeEvent::default()).encode().unwrap();
+    fixture.session.send_message(OutboundMessage::Event(event), fixture.now);
     fixture.session.shutdown(fixture.now);
     fixture.settle();
     fixture.session.end("exited with status 0");

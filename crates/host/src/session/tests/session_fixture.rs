@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use haft_adapter_picoclaw::wire::{ApproveTool, HookHello, HookMode};
 use haft_packages::Permissions;
 use haft_protocol::RawJson;
 use haft_protocol::codec::PlainSpan;
 use haft_protocol::ext::{CallTool, HelloAck, HostQuery, InterceptToolCall, Limits, ToolCallProgress};
-use haft_protocol::hook::{ApproveTool, HookHello, HookMode};
 use haft_protocol::ids::{ExtensionName, RequestId, ToolCallId};
 
 use crate::session::dialect::{OutboundMessage, QueryAnswer, SessionDialect};

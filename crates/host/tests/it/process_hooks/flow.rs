@@ -13,7 +13,7 @@ use super::hook;
 use super::processes::{host, patient};
 use crate::support::{Events, program};
 
-const FLOW: &str = include_str!("../../../../protocol/fixtures/compat/hook/flow.jsonl");
+const FLOW: &str = include_str!("../../../../adapters/picoclaw/fixtures/compat/flow.jsonl");
 
 /// Continues for every query, and records every line of both sides.
 const RECORDER: &str = r#"

@@ -1,7 +1,7 @@
 //! Every block of the document by which PicoClaw's users write hooks. The queries of this host contain
 //! everything that the document shows, and each answer of the document has its documented effect.
 //!
-//! The blocks are those of `protocol/fixtures/compat/hook/seed.jsonl`, verbatim.
+//! The blocks are those of `adapters/picoclaw/fixtures/compat/seed.jsonl`, verbatim.
 
 use std::sync::{Arc, Mutex};
 
@@ -18,7 +18,7 @@ use super::agency::{Does, Made, Ran, Script, Stage, call, goes_on, play, said, t
 use super::hook;
 use crate::support::{Events, builder};
 
-const SEED: &str = include_str!("../../../../protocol/fixtures/compat/hook/seed.jsonl");
+const SEED: &str = include_str!("../../../../adapters/picoclaw/fixtures/compat/seed.jsonl");
 
 /// The role of a block.
 enum Block {
@@ -77,7 +77,7 @@ const BLOCKS: &[Block] = &[
 ];
 
 /// Lines that PicoClaw itself has sent: by 0.2.9 and later, and by 0.2.8 and earlier.
-const PICOCLAW: &str = include_str!("../../../../protocol/fixtures/compat/hook/picoclaw.jsonl");
+const PICOCLAW: &str = include_str!("../../../../adapters/picoclaw/fixtures/compat/picoclaw.jsonl");
 
 /// Fields with examples in the document, whose values are this host's own.
 const OWN: [&str; 10] = [

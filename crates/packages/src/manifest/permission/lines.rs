@@ -82,7 +82,9 @@ fn describe_intercept(entry: &InterceptPermission) -> String {
         (InterceptKind::ToolCall, InterceptPermissionRole::Gate) => {
             format!("can block calls of {}", describe_tools(entry))
         }
-        (InterceptKind::ToolCall, _) => format!("can change and block calls of {}", describe_tools(entry)),
+        (InterceptKind::ToolCall, _) => {
+            format!("can change, answer and block calls of {}", describe_tools(entry))
+        }
         (InterceptKind::TurnStart, InterceptPermissionRole::Gate) => {
             "can block turns; its failure blocks, too".to_owned()
         }

@@ -240,7 +240,7 @@ fn other_role_more_tools_and_more_time_are_excess() {
     check_excess(
         &of(r#""role":"rewrite","tools":["bash"]"#),
         &all,
-        &["can change and block calls of the tool bash"],
+        &["can change, answer and block calls of the tool bash"],
     );
     check_excess(&bash, &of(r#""role":"rewrite","tools":["bash"]"#), &["can block calls of the tool bash"]);
     let slow = of(r#""role":"gate","tools":["bash"],"timeout_ms":20000"#);
@@ -286,7 +286,7 @@ fn describes_permissions_dangerous_ones_first() {
                       {"event":"assistant_message","role":"redactor"}, {"event":"before_compact","role":"rewrite"}],
         "fs": {"read":["~/maps","~","/"], "write":["$DATA","$WORKSPACE"]}, "exec":"any"
     }"#), @r"
-    ! intercept: can change and block calls of every tool
+    ! intercept: can change, answer and block calls of every tool
     ! intercept: can change and withhold the model's messages that you see; its failure withholds them, too
     ! intercept: can write the summary when a conversation is compacted
     ! fs.read: reads ~

@@ -53,7 +53,7 @@ impl InterceptHook for InterceptBeforeProviderRequest {
                 "before_provider_request cannot block; intercept turn_start for that",
             ));
         }
-        let headers = response.headers.unwrap_or_default();
+        let headers = response.headers.map(|headers| *headers).unwrap_or_default();
         Ok(match response.payload {
             None if headers.is_empty() => BeforeProviderRequestDecision::Unchanged,
             payload => BeforeProviderRequestDecision::Change { payload, headers },
@@ -64,7 +64,7 @@ impl InterceptHook for InterceptBeforeProviderRequest {
         let mut response = EventInterceptResponse::pass_through(id);
         if let BeforeProviderRequestDecision::Change { payload, headers } = decision {
             response.payload = payload;
-            response.headers = (!headers.is_empty()).then_some(headers);
+            response.headers = (!headers.is_empty()).then(|| headers.into());
         }
         response
     }

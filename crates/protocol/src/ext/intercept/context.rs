@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{EventInterceptResponse, InterceptHook, InterceptKind, read_field};
+use super::{EventInterceptResponse, InterceptHook, InterceptKind, TurnStop, read_field};
 use crate::ext::answer_error::AnswerError;
 use crate::ids::RequestId;
 use crate::json::RawJson;
@@ -31,6 +31,8 @@ pub enum ContextDecision {
         /// All messages, oldest first; not empty.
         messages: Vec<Message>,
     },
+    /// Ends the turn.
+    Stop(TurnStop),
 }
 
 impl InterceptHook for InterceptContext {
@@ -38,7 +40,10 @@ impl InterceptHook for InterceptContext {
 
     const KIND: InterceptKind = InterceptKind::Context;
 
-    fn read(response: EventInterceptResponse) -> Result<ContextDecision, AnswerError> {
+    fn read(mut response: EventInterceptResponse) -> Result<ContextDecision, AnswerError> {
+        if let Some(stop) = TurnStop::read(&mut response)? {
+            return Ok(ContextDecision::Stop(stop));
+        }
         if response.is_blocking() {
             return Err(AnswerError::new("context cannot block; intercept turn_start for that"));
         }
@@ -50,8 +55,10 @@ impl InterceptHook for InterceptContext {
 
     fn respond(decision: ContextDecision, id: RequestId) -> EventInterceptResponse {
         let mut response = EventInterceptResponse::pass_through(id);
-        if let ContextDecision::Replace { messages } = decision {
-            response.messages = RawJson::from_value(&messages).ok();
+        match decision {
+            ContextDecision::Unchanged => {}
+            ContextDecision::Replace { messages } => response.messages = RawJson::from_value(&messages).ok(),
+            ContextDecision::Stop(stop) => stop.write(&mut response),
         }
         response
     }

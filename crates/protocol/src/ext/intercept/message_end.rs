@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{EventInterceptResponse, InterceptHook, InterceptKind, read_field};
+use super::{EventInterceptResponse, InterceptHook, InterceptKind, TurnStop, read_field};
 use crate::ext::answer_error::AnswerError;
 use crate::ids::RequestId;
 use crate::json::RawJson;
@@ -32,6 +32,8 @@ pub enum MessageEndDecision {
         /// All blocks, in order; not empty.
         content: Vec<AssistantBlock>,
     },
+    /// Ends the turn.
+    Stop(TurnStop),
 }
 
 impl InterceptHook for InterceptMessageEnd {
@@ -39,7 +41,10 @@ impl InterceptHook for InterceptMessageEnd {
 
     const KIND: InterceptKind = InterceptKind::MessageEnd;
 
-    fn read(response: EventInterceptResponse) -> Result<MessageEndDecision, AnswerError> {
+    fn read(mut response: EventInterceptResponse) -> Result<MessageEndDecision, AnswerError> {
+        if let Some(stop) = TurnStop::read(&mut response)? {
+            return Ok(MessageEndDecision::Stop(stop));
+        }
         if response.is_blocking() {
             return Err(AnswerError::new("message_end cannot block; intercept assistant_message for that"));
         }
@@ -52,8 +57,10 @@ impl InterceptHook for InterceptMessageEnd {
 
     fn respond(decision: MessageEndDecision, id: RequestId) -> EventInterceptResponse {
         let mut response = EventInterceptResponse::pass_through(id);
-        if let MessageEndDecision::Replace { content } = decision {
-            response.content = RawJson::from_value(&content).ok();
+        match decision {
+            MessageEndDecision::Unchanged => {}
+            MessageEndDecision::Replace { content } => response.content = RawJson::from_value(&content).ok(),
+            MessageEndDecision::Stop(stop) => stop.write(&mut response),
         }
         response
     }

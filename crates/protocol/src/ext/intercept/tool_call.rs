@@ -3,13 +3,15 @@
 //! ```json
 //! {"type":"event_intercept","id":"1","event":"tool_call","tool_id":"t1","tool_name":"bash","tool_args":{"command":"ls"}}
 //! {"type":"event_intercept_response","id":"1","modified_args":{"command":"ls -1"}}
+//! {"type":"event_intercept_response","id":"1","content":[{"type":"text","text":"a.txt"}]}
 //! ```
 
 use serde::{Deserialize, Serialize};
 
-use super::{EventInterceptResponse, InterceptHook, InterceptKind};
+use super::{EventInterceptResponse, InterceptHook, InterceptKind, TurnStop, read_field};
 use crate::content::ResolvedPath;
 use crate::ext::answer_error::AnswerError;
+use crate::ext::tool::{ResultBlock, joined_result_text};
 use crate::ids::{ExtensionName, RequestId, ToolCallId};
 use crate::json::RawJson;
 
@@ -52,6 +54,21 @@ pub enum ToolCallDecision {
         /// The text for the model.
         reason: String,
     },
+    /// Uses this result. The tool does not run.
+    Answer(Box<ToolCallAnswer>),
+    /// Ends the turn. The call does not run.
+    Stop(TurnStop),
+}
+
+/// The result of a call that an extension answers in place of the tool.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ToolCallAnswer {
+    /// The content for the model.
+    pub content: Vec<ResultBlock>,
+    /// The data for people and programs, an object.
+    pub details: Option<RawJson>,
+    /// True if the call counts as failed.
+    pub is_error: bool,
 }
 
 impl InterceptHook for InterceptToolCall {
@@ -59,7 +76,15 @@ impl InterceptHook for InterceptToolCall {
 
     const KIND: InterceptKind = InterceptKind::ToolCall;
 
-    fn read(response: EventInterceptResponse) -> Result<ToolCallDecision, AnswerError> {
+    fn read(mut response: EventInterceptResponse) -> Result<ToolCallDecision, AnswerError> {
+        // Hosts without the capability `hooks_2` read these two as a block.
+        if let Some(stop) = TurnStop::read(&mut response)? {
+            return Ok(ToolCallDecision::Stop(stop));
+        }
+        if let Some(content) = read_field("content", response.content.take())? {
+            let (details, is_error) = (response.details, response.is_error.unwrap_or_default());
+            return Ok(ToolCallDecision::Answer(ToolCallAnswer { content, details, is_error }.into()));
+        }
         if response.is_blocking() {
             return Ok(ToolCallDecision::Block { reason: response.reason });
         }
@@ -82,7 +107,78 @@ impl InterceptHook for InterceptToolCall {
                 response.block = Some(true);
                 response.reason = reason;
             }
+            ToolCallDecision::Answer(answer) => {
+                let ToolCallAnswer { content, details, is_error } = *answer;
+                response.block = Some(true);
+                response.reason = joined_result_text(&content);
+                response.content = RawJson::from_value(&content).ok();
+                (response.details, response.is_error) = (details, is_error.then_some(true));
+            }
+            ToolCallDecision::Stop(stop) => {
+                response.block = Some(true);
+                stop.write(&mut response);
+            }
         }
         response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ext::StopScope;
+
+    #[track_caller]
+    fn check(fields: &str, expect: Result<ToolCallDecision, &str>) {
+        let response: EventInterceptResponse =
+            serde_json::from_str(&format!(r#"{{"id":"1",{fields}}}"#)).unwrap();
+        let read = InterceptToolCall::read(response.clone());
+        match (read, expect) {
+            (Err(error), Err(part)) => assert!(error.to_string().contains(part), "{error}"),
+            (read, expect) => {
+                assert_eq!(read.map_err(|error| error.to_string()), expect.map_err(str::to_owned))
+            }
+        }
+        let decision = InterceptToolCall::read(response);
+        if let Ok(decision) = decision {
+            let again = InterceptToolCall::respond(decision.clone(), RequestId::new("1"));
+            assert_eq!(InterceptToolCall::read(again), Ok(decision), "{fields}");
+        }
+    }
+
+    fn stop(scope: StopScope, reason: &str) -> Result<ToolCallDecision, &'static str> {
+        Ok(ToolCallDecision::Stop(TurnStop { scope, reason: reason.into() }))
+    }
+
+    #[test]
+    fn stop_counts_before_content_and_block() {
+        check(r#""stop":"turn","reason":"no""#, stop(StopScope::Turn, "no"));
+        check(r#""stop":"discard","block":true,"content":[]"#, stop(StopScope::Discard, ""));
+        check(r#""block":true,"reason":"no""#, Ok(ToolCallDecision::block("no")));
+        check(r#""stop":"run""#, Err("stop: unknown variant"));
+        check(r#""stop":null"#, Ok(ToolCallDecision::Allow));
+    }
+
+    #[test]
+    fn content_is_the_result() {
+        let content = vec![ResultBlock::Text { text: "x".into() }];
+        let answer = ToolCallAnswer { content, is_error: true, ..ToolCallAnswer::default() };
+        let answer = Ok(ToolCallDecision::Answer(answer.into()));
+        check(
+            r#""content":[{"type":"text","text":"x"}],"is_error":true,"block":true,"modified_args":{}"#,
+            answer,
+        );
+        check(r#""content":["x"]"#, Err("content: "));
+        check(r#""is_error":true"#, Ok(ToolCallDecision::Allow));
+    }
+
+    #[test]
+    fn response_without_the_capability_has_the_old_meaning() {
+        let fields =
+            r#"{"id":"1","stop":7,"content":[],"details":{},"is_error":true,"modified_args":{"a":1}}"#;
+        let response: EventInterceptResponse = serde_json::from_str(fields).unwrap();
+        let read = InterceptToolCall::read(response.without_hooks_2(InterceptKind::ToolCall));
+        let args = RawJson::parse(r#"{"a":1}"#).unwrap();
+        assert_eq!(read, Ok(ToolCallDecision::Rewrite { args }));
     }
 }

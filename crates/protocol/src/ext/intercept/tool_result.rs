@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{EventInterceptResponse, InterceptHook, InterceptKind, read_field};
+use super::{EventInterceptResponse, InterceptHook, InterceptKind, TurnStop, read_field};
 use crate::ext::answer_error::AnswerError;
 use crate::ext::tool::ResultBlock;
 use crate::ids::{RequestId, ToolCallId};
@@ -42,6 +42,8 @@ pub enum ToolResultDecision {
     Unchanged,
     /// The result changes.
     Change(ToolResultChange),
+    /// Ends the turn.
+    Stop(TurnStop),
 }
 
 /// The changed parts of a result; `None` keeps a part.
@@ -61,7 +63,10 @@ impl InterceptHook for InterceptToolResult {
 
     const KIND: InterceptKind = InterceptKind::ToolResult;
 
-    fn read(response: EventInterceptResponse) -> Result<ToolResultDecision, AnswerError> {
+    fn read(mut response: EventInterceptResponse) -> Result<ToolResultDecision, AnswerError> {
+        if let Some(stop) = TurnStop::read(&mut response)? {
+            return Ok(ToolResultDecision::Stop(stop));
+        }
         if response.is_blocking() {
             return Err(AnswerError::new("tool_result cannot block; intercept tool_call for that"));
         }
@@ -72,9 +77,13 @@ impl InterceptHook for InterceptToolResult {
 
     fn respond(decision: ToolResultDecision, id: RequestId) -> EventInterceptResponse {
         let mut response = EventInterceptResponse::pass_through(id);
-        if let ToolResultDecision::Change(ToolResultChange { content, details, is_error }) = decision {
-            response.content = content.and_then(|content| RawJson::from_value(&content).ok());
-            (response.details, response.is_error) = (details, is_error);
+        match decision {
+            ToolResultDecision::Unchanged => {}
+            ToolResultDecision::Change(ToolResultChange { content, details, is_error }) => {
+                response.content = content.and_then(|content| RawJson::from_value(&content).ok());
+                (response.details, response.is_error) = (details, is_error);
+            }
+            ToolResultDecision::Stop(stop) => stop.write(&mut response),
         }
         response
     }

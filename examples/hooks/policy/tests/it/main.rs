@@ -1,9 +1,10 @@
 //! Tests the three functions of the hook with the harness.
 
+use haft_adapter_picoclaw::author::{
+    ApprovalDecision, HookHarness, HookToolResult, ResultDecision, ToolDecision,
+};
+use haft_adapter_picoclaw::wire::LlmDecision;
 use haft_example_policy::{Rule, broken_by, hook, redacted};
-use haft_sdk::hook::{ApprovalDecision, HookToolResult, ResultDecision, ToolDecision};
-use haft_sdk::protocol::hook::LlmDecision;
-use haft_sdk::testing::HookHarness;
 use serde_json::json;
 
 #[track_caller]

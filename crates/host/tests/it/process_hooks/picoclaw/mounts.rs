@@ -1,9 +1,9 @@
 //! The set of hooks and their order.
 
+use haft_adapter_picoclaw::wire::HookSubscriptions;
 use haft_core::hooks::{BeforeToolExecute, CancellationToken, HookRole, ToolDecision};
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
-use haft_protocol::hook::HookSubscriptions;
 use haft_test_support::FakePeer;
 use serde_json::{Value, json};
 

@@ -1,0 +1,10 @@
+//! PicoClaw's process hooks, on haft and on PicoClaw.
+//!
+//! * [`wire`]: the lines of both sides as types;
+//! * [`translate`]: conversions between haft's types and these;
+//! * [`author`]: hooks in Rust (feature `author`).
+
+#[cfg(feature = "author")]
+pub mod author;
+pub mod translate;
+pub mod wire;
