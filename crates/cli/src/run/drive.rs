@@ -43,7 +43,7 @@ pub(super) async fn drive(parts: RunParts, task: RunTask, output: RunOutput) -> 
     let mut interrupts = InterruptListener::listen()?;
     let results = parts.home.results_dir();
     let approve = parts.tool_settings.approve.value.clone();
-    let parts = parts.in_mode(output.mode());
+    let parts = parts.in_mode(output.host_mode());
     let (ends, events) = SessionOutputs::for_printing(task.event_filter(), approve.clone());
     let Some(joined) = interrupts.run_until_first(build_agent(parts, ends)).await else {
         return Ok(Exit::Aborted);

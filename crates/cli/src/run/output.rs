@@ -33,7 +33,7 @@ pub(crate) enum RunOutput {
 
 impl RunOutput {
     /// Returns the mode that extensions are told.
-    pub(crate) fn mode(&self) -> HostMode {
+    pub(crate) fn host_mode(&self) -> HostMode {
         match self {
             Self::Answer { .. } => HostMode::Print,
             Self::Json(_) => HostMode::Json,
