@@ -6,6 +6,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures::FutureExt;
+use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::ToolInfo;
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::message::{Message, TokenUsage};
@@ -14,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent_state::{AgentState, ToolSchemaError};
 use crate::call::ExtensionToolRunner;
 use crate::compact::{CompactError, CompactionOutcome};
+use crate::completion::{self, CompletionAnswer, CompletionError, CompletionRequest};
 use crate::error::TurnErrorKind;
 use crate::hooks::{
     self, HookSummary, PendingFork, PendingMove, PendingSwitch, ReviewedUserBash, SessionChangeError,
@@ -180,6 +182,21 @@ impl Agent {
         instructions: Option<String>,
     ) -> Result<CompactionOutcome, CompactError> {
         turn::compact(self.inner.clone(), cancel, instructions).await
+    }
+
+    /// Asks a model for an extension, outside of the conversation. `on_text` receives the text of the answer in pieces.
+    /// The session records the usage, which `tell` and the observers receive as an event. A run can be active.
+    ///
+    /// # Errors
+    /// [`CompletionError`] if there is no such model, or it gives no answer.
+    pub async fn request_completion(
+        &self,
+        cancel: &CancellationToken,
+        request: CompletionRequest,
+        on_text: impl FnMut(&str) + Send,
+        tell: Arc<dyn Fn(AgentEvent) + Send + Sync>,
+    ) -> Result<CompletionAnswer, CompletionError> {
+        completion::request_completion(self.inner.clone(), cancel, request, on_text, tell).await
     }
 
     /// Returns a runner with which extensions call tools. The hooks of this agent apply to these calls, with or without

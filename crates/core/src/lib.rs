@@ -23,6 +23,7 @@ pub mod truncate;
 mod agent;
 mod agent_state;
 mod call;
+pub mod completion;
 mod emitter;
 mod limits;
 mod queue;

@@ -215,7 +215,7 @@ impl Session {
     /// let session = Session::in_memory("/srv/app".as_ref());
     /// let id: EntryId = "0f3a5c7e9b1d2f4061728394a5b6c7d8".parse()?;
     /// let (owner, kind) = ("todo".to_owned(), "list".to_owned());
-    /// let list = Custom { owner, kind, data: RawJson::empty_object() };
+    /// let list = Custom { owner, kind, data: RawJson::empty_object(), answer: None };
     /// session.append_with_id(id, list, Durability::Soon).await?;
     ///
     /// let again = session.append_with_id(id, Tags::default(), Durability::Soon).await;
@@ -341,7 +341,7 @@ async fn wait_synced(synced: Option<SyncReceiver>) -> Result<(), SessionError> {
 }
 
 /// Returns the current time in the format of all time stamps, when the embedder sets no clock.
-pub(crate) fn current_time() -> Rfc3339Time {
+pub fn current_time() -> Rfc3339Time {
     let now = jiff::Timestamp::now();
     Rfc3339Time(format!("{now:.3}"))
 }

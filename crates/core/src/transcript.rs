@@ -140,6 +140,13 @@ impl Transcript {
         Ok(saved)
     }
 
+    /// Records usage outside of the conversation.
+    pub(crate) fn record_usage(&self, record: Custom, usage: TokenUsage) -> Result<(), SessionError> {
+        let mut state = self.lock();
+        state.tally.usage += usage;
+        write(&self.session, record.into(), Durability::Soon).map(drop)
+    }
+
     /// Adds a message that has no other copy. If it cannot be written now, it is written later.
     pub(crate) fn add_or_defer(
         &self,

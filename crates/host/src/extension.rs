@@ -67,6 +67,11 @@ pub(crate) enum ActorCommand {
         name: &'static str,
         result: HostResult,
     },
+    /// A part of the value of a call.
+    HostCallProgress {
+        id: CallId,
+        value: RawJson,
+    },
     /// An event was sent to the extension, the first since its last sign of life.
     EventSent,
     EventsLost,
@@ -412,7 +417,11 @@ impl ActorCommand {
         match self {
             Self::Send(_) | Self::Cancel(_) | Self::SendMessage(_) | Self::Events(_) => true,
             Self::AnswerAll(_) | Self::Ping(_) | Self::Shutdown => true,
-            Self::HostCallDone { .. } | Self::EventSent | Self::EventsLost | Self::WriterEnd(_) => false,
+            Self::HostCallDone { .. }
+            | Self::HostCallProgress { .. }
+            | Self::EventSent
+            | Self::EventsLost
+            | Self::WriterEnd(_) => false,
         }
     }
 }

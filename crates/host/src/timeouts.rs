@@ -186,6 +186,9 @@ pub(crate) const DROPPED_PAUSE: Duration = Duration::from_millis(10);
 /// The time that a host call waits for an agent: the first extensions start before the agent.
 pub(crate) const AGENT_PATIENCE: Duration = Duration::from_secs(10);
 
+/// The time in which a model must answer an extension.
+pub(crate) const COMPLETION_TIME: Duration = Duration::from_secs(120);
+
 /// The time that a call has after its deadline to report its progress.
 pub(crate) const LEASE_GRACE: Duration = Duration::from_secs(1);
 

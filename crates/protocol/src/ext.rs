@@ -20,6 +20,7 @@ mod host_call;
 mod intercept;
 mod limits;
 mod mirror;
+mod model_call;
 mod notes;
 mod panel;
 mod ping;
@@ -63,6 +64,10 @@ pub use intercept::{
 };
 pub use limits::Limits;
 pub use mirror::{EntriesFrame, MirrorPart, StateFrame};
+pub use model_call::{
+    AgentCall, CallToolArgs, CompleteCall, CompletionData, CompletionMessage, CompletionOptions,
+    CompletionPiece, HostCallProgress,
+};
 pub use notes::{ClearNotes, Notify};
 pub use panel::{Panel, PanelClose, PanelKey, PanelRender, PanelResize};
 pub use ping::{Ping, Pong};

@@ -135,6 +135,7 @@ impl FrameDispatcher {
             }
             HostFrame::Cancel(cancel) => self.host.open_requests().cancel(&cancel.id),
             HostFrame::HostResult(result) => self.host.deliver_result(result),
+            HostFrame::Progress(progress) => self.host.calls().deliver_piece(progress),
             HostFrame::State(change) => self.host.session_mirror().apply_state(change),
             HostFrame::Entries(change) => self.host.session_mirror().apply_entries(change),
             HostFrame::Ping(ping) => self.outbox.push(Pong { id: ping.id }),

@@ -753,7 +753,7 @@ impl Extension {
             (true, capability::HOST_SERVICES),
             (self.rejected.is_some(), capability::REGISTER_REJECTED),
             (!self.tools.is_empty(), capability::TOOLS_2),
-            (!self.tools.is_empty(), capability::PROGRESS),
+            (true, capability::PROGRESS),
             (!self.tools.is_empty() || !self.commands.is_empty() || has_intercepts, capability::CANCEL),
         ];
         let all = offered.into_iter().chain(hooks).chain(others);

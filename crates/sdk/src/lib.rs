@@ -74,8 +74,9 @@ pub use haft_protocol::event::NoteLevel;
 pub use haft_protocol::ext::{
     AskAnswer, AskCall, AskEnd, AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision,
     BeforeForkDecision, BeforeProviderRequestDecision, BeforeSettleDecision, BeforeSwitchDecision,
-    BeforeTreeDecision, BusMessage, CommandAction as Response, ContextDecision, ExtensionConfig,
-    HelloAck as HostInfo, InputDecision, InterceptAgentEnd, InterceptAgentStart, InterceptAssistantMessage,
+    BeforeTreeDecision, BusMessage, CommandAction as Response, CompleteCall, CompletionData,
+    CompletionMessage, CompletionOptions, ContextDecision, ExtensionConfig, HelloAck as HostInfo,
+    InputDecision, InterceptAgentEnd, InterceptAgentStart, InterceptAssistantMessage,
     InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptBeforeFork, InterceptBeforeProviderRequest,
     InterceptBeforeSettle, InterceptBeforeSwitch, InterceptBeforeTree, InterceptContext, InterceptInput,
     InterceptMessageEnd, InterceptMessageStart, InterceptSessionShutdown, InterceptSessionStart,

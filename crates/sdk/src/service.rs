@@ -5,15 +5,18 @@ mod file_lock;
 mod session_handle;
 mod user_interface;
 
+use std::pin::pin;
 use std::time::Duration;
 
 use haft_protocol::RawJson;
 use haft_protocol::ext::{
-    AskAnswer, EmitCall, HostCall, HostCallCancel, HostCallError, HostCallKind, HostResult, capability,
+    AskAnswer, CallToolArgs, CompleteCall, CompletionData, CompletionPiece, EmitCall, HostCall,
+    HostCallCancel, HostCallError, HostCallKind, HostResult, capability,
 };
 use haft_protocol::ids::RequestId;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::sync::oneshot;
 
 use crate::host::Host;
@@ -232,6 +235,98 @@ impl Host {
         self.send_host_call(HostCallKind::Exec, args).await?.into_output()
     }
 
+    /// Runs a tool that the model gets, under the same gates as a call of the model, and returns the
+    /// content of its result. The call is not part of the conversation.
+    ///
+    /// ```
+    /// use haft_sdk::{Host, HostError};
+    /// use serde_json::json;
+    ///
+    /// async fn count_todos(host: &Host) -> Result<usize, HostError> {
+    ///     let found = host.call_tool("grep", json!({"pattern": "TODO"})).await?;
+    ///     Ok(found.joined_text().lines().count())
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// [`HostError`], for example if the permission `session.control` is not granted, a gate refused,
+    /// or the tool failed.
+    pub async fn call_tool(
+        &self,
+        name: impl Into<String>,
+        args: impl Into<RawJson>,
+    ) -> Result<ToolResult, HostError> {
+        let args = CallToolArgs { name: name.into(), args: args.into() };
+        let result = self.send_agent_call(HostCallKind::CallTool, &args, CallScope::default()).await?;
+        let HostReply(HostResult { content, .. }) = HostReply(result).into_success()?;
+        Ok(content.into())
+    }
+
+    /// Asks a model, outside of the conversation. The session counts the usage.
+    ///
+    /// ```
+    /// use haft_sdk::{CompleteCall, CompletionMessage, Host, HostError};
+    ///
+    /// async fn suggest_name(host: &Host, request: &str) -> Result<String, HostError> {
+    ///     let system = "Answer with a name of at most three words.".to_owned();
+    ///     let messages = vec![CompletionMessage::from_user(request)];
+    ///     let answer = host.ask_model(CompleteCall { system, messages, ..CompleteCall::default() }).await?;
+    ///     Ok(answer.text)
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// [`HostError`], for example if the permission `model.call` is not granted, or the model does not
+    /// answer within two minutes.
+    #[doc(alias = "complete")]
+    pub async fn ask_model(&self, call: CompleteCall) -> Result<CompletionData, HostError> {
+        self.ask_model_streamed(call, |_| {}).await
+    }
+
+    /// Asks a model as [`ask_model`](Self::ask_model) does. `on_text` receives the answer in pieces.
+    ///
+    /// # Errors
+    /// As [`ask_model`](Self::ask_model).
+    pub async fn ask_model_streamed(
+        &self,
+        call: CompleteCall,
+        mut on_text: impl FnMut(&str),
+    ) -> Result<CompletionData, HostError> {
+        let (sender, mut pieces) = mpsc::unbounded_channel();
+        let scope = CallScope { pieces: Some(sender), ..CallScope::default() };
+        let mut asked = pin!(self.send_agent_call(HostCallKind::Complete, &call, scope));
+        let result = loop {
+            tokio::select! {
+                biased;
+                Some(piece) = pieces.recv() => {
+                    if let Ok(CompletionPiece { text }) = RawJson::read(&piece) {
+                        on_text(&text);
+                    }
+                }
+                result = &mut asked => break result?,
+            }
+        };
+        let HostReply(HostResult { value, .. }) = HostReply(result).into_success()?;
+        let answer = value.and_then(|value| value.read().ok());
+        answer.ok_or_else(|| HostError::Failed { reason: "the host sent no answer".to_owned() })
+    }
+
+    async fn send_agent_call(
+        &self,
+        kind: HostCallKind,
+        args: &impl Serialize,
+        scope: CallScope,
+    ) -> Result<HostResult, HostError> {
+        self.info().await;
+        if !self.has_capability(capability::MODELS) {
+            let reason = "this host offers its tools and models to no extension".to_owned();
+            return Err(HostError::Unavailable { reason });
+        }
+        let args =
+            RawJson::from_value(args).map_err(|error| HostError::Failed { reason: error.to_string() })?;
+        self.send_call(kind.name(), args, scope).await
+    }
+
     async fn read_page(&self, args: Value) -> Result<FilePage, HostError> {
         let answer = self.send_host_call(HostCallKind::Read, args).await?.into_success()?;
         let next_line = answer.details().next_offset;
@@ -257,7 +352,7 @@ impl Host {
         }
         // A background task may outlive the request of its handler.
         let under = self.request_id().filter(|id| self.open_requests().contains(id)).cloned();
-        let result = self.send_call(kind.name(), args, CallScope { under, session: None }).await?;
+        let result = self.send_call(kind.name(), args, CallScope { under, ..CallScope::default() }).await?;
         let HostReply(HostResult { value, .. }) = HostReply(result).into_success()?;
         let invalid = |reason: String| HostError::Failed { reason };
         let value = value.ok_or_else(|| invalid("the host sent a result without a value".to_owned()))?;
@@ -276,7 +371,7 @@ impl Host {
             let reason = "this host carries out no commands of extensions".to_owned();
             return Err(HostError::Unavailable { reason });
         }
-        let result = self.send_call(name, args, CallScope { under: None, session }).await?;
+        let result = self.send_call(name, args, CallScope { session, ..CallScope::default() }).await?;
         let HostReply(HostResult { value, .. }) = HostReply(result).into_success()?;
         Ok(value.unwrap_or_else(RawJson::empty_object))
     }
@@ -313,9 +408,9 @@ impl Host {
         &self,
         name: impl Into<String>,
         args: RawJson,
-        CallScope { under, session }: CallScope,
+        CallScope { under, session, pieces }: CallScope,
     ) -> Result<HostResult, HostError> {
-        let (id, result) = self.calls().begin();
+        let (id, result) = self.calls().begin(pieces);
         let call = HostCall { id: Some(id.clone()), call: name.into(), args, under, session };
         let mut asking = PendingHostCall { host: self, id: Some(id), result };
         let sent = self.outbox().send(call);
@@ -341,11 +436,12 @@ impl Host {
     }
 }
 
-/// The request that a call serves, and the session that it applies to.
+/// The request that a call serves, the session that it applies to, and the receiver of parts of its value.
 #[derive(Default)]
 struct CallScope {
     under: Option<RequestId>,
     session: Option<String>,
+    pieces: Option<UnboundedSender<RawJson>>,
 }
 
 /// Cancels the call if the future is dropped.

@@ -113,6 +113,7 @@ pub fn host_info() -> HelloAck {
             "panel_resize",
             "intercept_roles",
             "host_services",
+            "models",
             "files",
             "asks",
             "shows",

@@ -66,6 +66,7 @@ pub fn answer(frame: HostFrame) -> Option<ExtensionFrame> {
         | HostFrame::RegisterRejected(_)
         | HostFrame::EventGap(_)
         | HostFrame::HostResult(_)
+        | HostFrame::Progress(_)
         | HostFrame::State(_)
         | HostFrame::Entries(_)
         | HostFrame::HelloAck(_)

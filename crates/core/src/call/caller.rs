@@ -73,6 +73,11 @@ impl CallableTool {
         self.tool.spec()
     }
 
+    /// Returns the tool.
+    pub fn into_tool(self) -> Arc<dyn Tool> {
+        self.tool
+    }
+
     async fn call(
         &self,
         run: &RunContext,
@@ -151,6 +156,14 @@ impl ExtensionCallResult {
 impl ExtensionToolRunner {
     pub(crate) fn new(agent: &Arc<AgentState>) -> Self {
         Self { agent: Arc::downgrade(agent) }
+    }
+
+    /// Returns a tool that the agent offers to the model now.
+    pub fn find_tool(&self, name: &str) -> Option<CallableTool> {
+        let agent = self.agent.upgrade()?;
+        let table = agent.tools();
+        let (tool, _) = table.get(name).filter(|_| agent.setup().is_tool_active(name))?;
+        Some(CallableTool::new(Arc::clone(tool)))
     }
 
     pub(crate) fn agent_state(&self) -> Option<Arc<AgentState>> {

@@ -211,9 +211,9 @@ mod tests {
         };
         check(MessageEntry { message: Message::Tool(result), answer: None }, None);
         let (owner, kind) = ("todo".to_owned(), "list".to_owned());
-        let custom = Custom { owner, kind, data: RawJson::parse(&text).unwrap() };
+        let custom = Custom { owner, kind, data: RawJson::parse(&text).unwrap(), answer: None };
         check(custom.clone(), None);
-        let Custom { owner, kind, data } = custom;
+        let Custom { owner, kind, data, answer: _ } = custom;
         check(CustomMessage { owner, kind, content: Vec::new(), display: true, details: Some(data) }, None);
         check(Message::User { content: vec![ContentBlock::text(text)], time: Rfc3339Time("t".into()) }, None);
     }

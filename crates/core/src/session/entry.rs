@@ -259,7 +259,7 @@ pub struct BranchSummary {
 }
 
 /// State of an extension.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Custom {
     /// The extension.
     pub owner: String,
@@ -267,6 +267,9 @@ pub struct Custom {
     pub kind: String,
     /// Data of the extension.
     pub data: RawJson,
+    /// The model that answered the extension outside of the conversation, and its usage.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<ResponseMetadata>,
 }
 
 /// A message of an extension for the model.
@@ -331,11 +334,11 @@ impl EntryBody {
             Self::MessageEntry(said) => said.answer.as_ref(),
             Self::Compaction(compaction) => compaction.answer.as_ref(),
             Self::BranchSummary(branch) => branch.answer.as_ref(),
+            Self::Custom(custom) => custom.answer.as_ref(),
             Self::ModelChange(_)
             | Self::ThinkingChange(_)
             | Self::ToolsChange(_)
             | Self::ToolStart(_)
-            | Self::Custom(_)
             | Self::CustomMessage(_)
             | Self::Label(_)
             | Self::Tags(_)

@@ -88,7 +88,7 @@ impl HookIntervention {
     /// Converts to an entry; `None` if it cannot be serialized.
     pub fn to_custom(&self) -> Option<Custom> {
         let data = RawJson::from_value(self).ok()?;
-        Some(Custom { owner: OWNER.to_owned(), kind: KIND.to_owned(), data })
+        Some(Custom { owner: OWNER.to_owned(), kind: KIND.to_owned(), data, answer: None })
     }
 
     /// Converts from an entry; `None` if the entry is not an intervention.

@@ -40,7 +40,7 @@ impl EntryBuilder {
     }
 
     pub(super) fn add_custom(&mut self, owner: &str, kind: &str, data: RawJson) -> EntryId {
-        self.add(Custom { owner: owner.to_owned(), kind: kind.to_owned(), data })
+        self.add(Custom { owner: owner.to_owned(), kind: kind.to_owned(), data, answer: None })
     }
 
     pub(super) fn add_import_record(&mut self, format: &str, header: RawJson) {

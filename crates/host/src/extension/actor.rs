@@ -307,6 +307,7 @@ impl ExtensionActor {
                 self.calls.finish(&id);
                 self.session.handle_result(&id, name, result, now());
             }
+            Some(ActorCommand::HostCallProgress { id, value }) => self.session.show_call_progress(&id, value),
             Some(ActorCommand::EventSent) => self.session.note_event_sent(now()),
             Some(ActorCommand::EventsLost) => self.log.log_host_line(EVENTS_DROPPED),
             Some(ActorCommand::WriterEnd(end)) => self.on_writer_end(end),

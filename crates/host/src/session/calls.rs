@@ -3,8 +3,8 @@
 use haft_protocol::RawJson;
 use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ext::{
-    AskCall, EmitCall, FileLockCall, HostCall, HostCallError, HostCallKind, HostCallTarget, HostResult,
-    HostService, ResultBlock, ShowCall,
+    AgentCall, AskCall, EmitCall, FileLockCall, HostCall, HostCallError, HostCallKind, HostCallTarget,
+    HostResult, HostService, ResultBlock, ShowCall,
 };
 use haft_protocol::ids::RequestId;
 use haft_protocol::rpc::{Command, RpcRequest, SendMessage};
@@ -109,7 +109,10 @@ impl HostCalls {
             let text = format!("unknown call {call:?}; docs/protocol.md lists the calls");
             CallRefusal::new(HostCallError::UnknownCall, text)
         })?;
-        let needs_tools = matches!(kind.target(), HostCallTarget::Tool(_) | HostCallTarget::FileLock);
+        let needs_tools = matches!(
+            kind.target(),
+            HostCallTarget::Tool(_) | HostCallTarget::FileLock | HostCallTarget::Agent
+        );
         if needs_tools && !facts.services {
             let text = "this host runs no tools for extensions";
             return Err(CallRefusal::new(HostCallError::Unavailable, text));
@@ -124,7 +127,7 @@ impl HostCalls {
         let running = self.open.iter().filter(|open| group(open.kind) == group(kind)).count();
         let (limit, what) = match kind.target() {
             HostCallTarget::Person => (facts.limits.max_asks, "questions are already open"),
-            HostCallTarget::Tool(_) | HostCallTarget::FileLock => {
+            HostCallTarget::Tool(_) | HostCallTarget::FileLock | HostCallTarget::Agent => {
                 (facts.limits.max_host_calls, "calls are already running")
             }
             HostCallTarget::Screen | HostCallTarget::Session => {
@@ -207,6 +210,9 @@ fn read_task(kind: HostCallKind, args: RawJson, session: Option<String>) -> Resu
         HostCallTarget::Tool(_) => Ok(HostCallTask::Tool { kind, args }),
         HostCallTarget::FileLock => {
             FileLockCall::read(kind, &args).ok_or_else(unreadable_call)?.map(HostCallTask::FileLock)
+        }
+        HostCallTarget::Agent => {
+            AgentCall::read(kind, &args).ok_or_else(unreadable_call)?.map(HostCallTask::Agent)
         }
         HostCallTarget::Person => {
             AskCall::read(kind, &args).ok_or_else(unreadable_call)?.map(HostCallTask::Ask)

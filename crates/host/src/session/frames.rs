@@ -13,9 +13,9 @@ use haft_protocol::codec::{self, DecodeOutcome, DecodedFrame, LineLimits, PlainS
 use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::error::DecodeError;
 use haft_protocol::ext::{
-    ExtensionFrame, Hello, HostCall, HostCallError, HostCallKind, HostFrame, HostResult, PROTOCOL_VERSION,
-    Pong, QueryResponse, RegisterCommand, RegisterRejected, RegisterTool, Subscribe, ToolCallProgress,
-    capability,
+    ExtensionFrame, Hello, HostCall, HostCallError, HostCallKind, HostCallProgress, HostFrame, HostResult,
+    PROTOCOL_VERSION, Pong, QueryResponse, RegisterCommand, RegisterRejected, RegisterTool, Subscribe,
+    ToolCallProgress, capability,
 };
 use haft_protocol::ids::RequestId;
 
@@ -529,6 +529,19 @@ impl<T> ExtensionSession<T> {
             CallId::Named(_) => self.write_result(&result, now),
             CallId::Unnamed(_) if result.is_error => self.report_failed_call(name, &result),
             CallId::Unnamed(_) => {}
+        }
+    }
+
+    /// Sends a part of the value of an open call to an extension that reads such parts.
+    pub(crate) fn show_call_progress(&mut self, id: &CallId, value: RawJson) {
+        let CallId::Named(call) = id else { return };
+        let is_wanted = self.calls.contains(id) && self.offers.has_capability(capability::PROGRESS);
+        if !is_wanted || self.absence_reason().is_some() {
+            return;
+        }
+        let progress = HostCallProgress { id: call.clone(), value };
+        if let Ok(line) = self.out.encode(HostFrame::Progress(progress)) {
+            self.out.write(line, false);
         }
     }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use haft_protocol::RawJson;
 use haft_protocol::ext::{
-    AskCall, ClearNotes, EmitCall, FileLockCall, HostCallKind, Limits, Notify, PanelClose, PanelRender,
-    SetStatus, ShowCall, ToolCallProgress,
+    AgentCall, AskCall, ClearNotes, EmitCall, FileLockCall, HostCallKind, Limits, Notify, PanelClose,
+    PanelRender, SetStatus, ShowCall, ToolCallProgress,
 };
 use haft_protocol::ids::RequestId;
 use haft_protocol::rpc::RpcRequest;
@@ -72,17 +72,18 @@ impl fmt::Display for CallId {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct HostCallRequest {
     pub(crate) id: CallId,
     pub(crate) task: HostCallTask,
 }
 
 /// The work of a host call.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum HostCallTask {
     Tool { kind: HostCallKind, args: RawJson },
     FileLock(FileLockCall),
+    Agent(AgentCall),
     Ask(AskCall),
     Show(ShowCall),
     Emit(EmitCall),
@@ -95,6 +96,7 @@ impl HostCallTask {
         match self {
             Self::Tool { kind, .. } => kind.name(),
             Self::FileLock(call) => call.kind().name(),
+            Self::Agent(call) => call.kind().name(),
             Self::Ask(ask) => ask.kind().name(),
             Self::Show(show) => show.kind().name(),
             Self::Emit(_) => HostCallKind::Emit.name(),

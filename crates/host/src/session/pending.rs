@@ -86,6 +86,7 @@ impl QuestionKind {
             HostFrame::HelloAck(_)
             | HostFrame::Cancel(_)
             | HostFrame::HostResult(_)
+            | HostFrame::Progress(_)
             | HostFrame::State(_)
             | HostFrame::Entries(_)
             | HostFrame::Event(_)

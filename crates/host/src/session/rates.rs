@@ -42,7 +42,8 @@ impl LoopingCall {
             | HostService::FilesLock
             | HostService::Ui
             | HostService::SessionRead
-            | HostService::SessionControl => None,
+            | HostService::SessionControl
+            | HostService::ModelCall => None,
         }
     }
 

@@ -296,7 +296,7 @@ impl HostContext {
             capability::MIRROR,
             capability::HOOKS_2,
         ];
-        let services = [capability::HOST_SERVICES, capability::FILES];
+        let services = [capability::HOST_SERVICES, capability::FILES, capability::MODELS];
         let services = services.into_iter().filter(|_| self.provided.is_some());
         always.into_iter().chain(services).map(str::to_owned).collect()
     }

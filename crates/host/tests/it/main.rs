@@ -6,6 +6,7 @@
 mod activation;
 mod agent;
 #[cfg(unix)]
+mod agent_calls;
 mod approved;
 mod asks;
 mod bytes;

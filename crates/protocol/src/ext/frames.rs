@@ -6,8 +6,8 @@ use crate::codec::{CheckedJson, FrameSet};
 use crate::ext::{
     CancelRequest, ClearNotes, CommandCompletions, CommandCompletionsResponse, CommandInvoked,
     CommandResponse, EntriesFrame, EventFrame, EventGap, EventIntercept, EventInterceptResponse, Hello,
-    HelloAck, HostCall, HostCallCancel, HostResult, LifecycleEvent, Notify, PanelClose, PanelKey,
-    PanelRender, PanelResize, Ping, Pong, Ready, RegisterCommand, RegisterRejected, RegisterTool,
+    HelloAck, HostCall, HostCallCancel, HostCallProgress, HostResult, LifecycleEvent, Notify, PanelClose,
+    PanelKey, PanelRender, PanelResize, Ping, Pong, Ready, RegisterCommand, RegisterRejected, RegisterTool,
     SessionEvent, SetStatus, Shutdown, ShutdownAck, StateFrame, Subscribe, ToolCallFrame, ToolCallProgress,
     ToolResultFrame,
 };
@@ -116,6 +116,8 @@ frames! {
         Cancel(CancelRequest) = "cancel",
         /// Result of a `host_call`. Needs the capability `host_services`.
         HostResult(HostResult) = "host_result",
+        /// A part of the value of a `host_call`. Needs the capability `progress`.
+        Progress(HostCallProgress) = "progress",
         /// The changed parts of the session's state. Needs the capability `mirror`.
         State(StateFrame) = "state",
         /// New entries of the session. Needs the capability `mirror`.

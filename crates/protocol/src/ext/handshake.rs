@@ -103,6 +103,8 @@ pub mod capability {
     /// The extension receives events in the form of `--json`, and can subscribe to all of them,
     /// wait for some of them, and replace its subscriptions.
     pub const EVENTS_2: &str = "events_2";
+    /// The host accepts the calls `call_tool` and `complete` of `host_call`.
+    pub const MODELS: &str = "models";
     /// The host sends copies of the session that the extension names in `hello.mirror`: the frames
     /// `state` and `entries`.
     pub const MIRROR: &str = "mirror";
@@ -135,6 +137,7 @@ pub mod capability {
         INTERCEPT_ROLES,
         HOST_SERVICES,
         FILES,
+        MODELS,
         ASKS,
         SHOWS,
         SESSION,

@@ -31,7 +31,7 @@ pub struct HostCall {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<RequestId>,
     /// The operation: `read`, `write`, `edit` or `exec`; since haft, with `files`: `lock_file` or
-    /// `unlock_file`; with `asks`: `confirm`,
+    /// `unlock_file`; with `models`: `call_tool` or `complete`; with `asks`: `confirm`,
     /// `select`, `input` or `editor`; with `shows`: `set_title`, `set_working`, `set_editor` or
     /// `insert`; with `bus`: `emit`; with `session`: a command of the RPC protocol.
     #[serde(deserialize_with = "crate::ids::printable")]
@@ -88,8 +88,8 @@ pub struct HostResult {
     #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
     pub details: Option<RawJson>,
     /// The value of a call that has one: for a question, the answer and `why` it ended; for a
-    /// command, the `data` of its reply; for `lock_file`, the lease. Since haft, with `asks`,
-    /// `session` or `files`.
+    /// command, the `data` of its reply; for `lock_file`, the lease; for `complete`, the answer.
+    /// Since haft, with `asks`, `session`, `files` or `models`.
     #[serde(default, deserialize_with = "object_or_null", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
     pub value: Option<RawJson>,
@@ -157,6 +157,8 @@ pub enum HostCallTarget {
     Person,
     /// The screen. The call has no value.
     Screen,
+    /// The tools and models of the agent.
+    Agent,
     /// The other extensions. The call has no value.
     Bus,
     /// The session, by the command of the RPC protocol with the same name, fields, data and errors.
@@ -172,6 +174,10 @@ host_calls! {
     Edit = "edit", FsWrite, HostCallTarget::Tool("edit");
     /// Run a shell command.
     Exec = "exec", Exec, HostCallTarget::Tool("bash");
+    /// Run a tool that the model gets.
+    CallTool = "call_tool", SessionControl, HostCallTarget::Agent;
+    /// Ask a model, outside of the conversation.
+    Complete = "complete", ModelCall, HostCallTarget::Agent;
     /// Lock a file.
     LockFile = "lock_file", FilesLock, HostCallTarget::FileLock;
     /// Release the lock of a file.
@@ -276,6 +282,7 @@ impl HostCallKind {
         match self.target() {
             HostCallTarget::Tool(tool) => Some(tool),
             HostCallTarget::FileLock
+            | HostCallTarget::Agent
             | HostCallTarget::Person
             | HostCallTarget::Screen
             | HostCallTarget::Bus

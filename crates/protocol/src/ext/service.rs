@@ -23,6 +23,8 @@ named_enum! {
         SessionWrite = "session.write",
         /// Controlling the session: prompts, model, tools, other sessions.
         SessionControl = "session.control",
+        /// Asking models outside of the conversation.
+        ModelCall = "model.call",
     }
 }
 

@@ -157,6 +157,7 @@ fn notifications() -> Vec<HostFrame> {
         CancelRequest { id: id("3") }.into(),
         host_result().into(),
         ask_result().into(),
+        HostCallProgress { id: id("c7"), value: json(r#"{"text":"Baking"}"#) }.into(),
         HostResult { content: Vec::new(), details: None, ..refused() }.into(),
         PanelKey { panel_id: panel(), key: "rune".into(), text: Some("x".into()) }.into(),
         PanelResize { panel_id: panel(), width: 80, height: 24 }.into(),
@@ -274,8 +275,8 @@ fn hello_ack() -> HelloAck {
     }
 }
 
-/// Calls of a tool, of a question, of a command, of the screen, of a lock and of the bus.
-fn host_calls() -> [HostCall; 7] {
+/// Calls of a tool, of a question, of a command, of the screen, of a lock, of the agent and of the bus.
+fn host_calls() -> [HostCall; 9] {
     let call = |id: &str, call: &str, args: &str| HostCall {
         id: Some(RequestId::new(id)),
         call: call.into(),
@@ -292,6 +293,8 @@ fn host_calls() -> [HostCall; 7] {
         HostCall { id: None, ..call("", "set_working", r#"{"text":"Baking"}"#) },
         HostCall { id: None, ..call("", "emit", r#"{"channel":"build","data":{"passed":true}}"#) },
         call("c5", "lock_file", r#"{"path":"notes.txt"}"#),
+        call("c6", "call_tool", r#"{"name":"grep","args":{"pattern":"TODO"}}"#),
+        call("c7", "complete", r#"{"messages":[{"role":"user","content":"Name this session."}]}"#),
         HostCall { id: None, ..call("", "unlock_file", r#"{"lease":"lock-1"}"#) },
     ]
 }

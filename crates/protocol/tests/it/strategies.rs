@@ -119,6 +119,7 @@ pub(crate) fn host_frame() -> impl Strategy<Value = HostFrame> {
                 EntriesFrame { seq, session, reset, append, leaf, ..EntriesFrame::default() }.into()
             }
         ),
+        (id(), object()).prop_map(|(id, value)| HostCallProgress { id, value }.into()),
         Just(Shutdown {}.into()),
     ]
 }

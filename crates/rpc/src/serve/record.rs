@@ -36,7 +36,7 @@ pub(super) fn append_entry(session: &OpenedSession, wish: AppendEntry) -> Comman
     execute_in_order(session, async move {
         let invalid = |error: InvalidId| CommandFailure::new(ErrorCode::BadRequest, error.to_string());
         let chosen: Option<EntryId> = entry.map(|entry| entry.parse()).transpose().map_err(invalid)?;
-        let body = Custom { owner: client_owner(owner)?, kind, data };
+        let body = Custom { owner: client_owner(owner)?, kind, data, answer: None };
         let entry = match chosen {
             None => log.append(body, Durability::Soon).await,
             Some(chosen) => {

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use haft_protocol::RawJson;
 use haft_protocol::codec;
 use haft_protocol::ext::{
-    AskAnswer, AskCall, AskEnd, FileLease, FileLockCall, HostCall, HostCallError, HostCallKind, HostFrame,
-    HostResult, ResultBlock, UiAnswer,
+    AskAnswer, AskCall, AskEnd, CompletionData, FileLease, FileLockCall, HostCall, HostCallError,
+    HostCallKind, HostFrame, HostResult, ResultBlock, UiAnswer,
 };
 use haft_protocol::ids::RequestId;
+use haft_protocol::message::{StopCause, TokenUsage};
 use haft_protocol::rpc::{Command, CommandFailure, ErrorCode, RpcRequest};
 use serde_json::{Value, json};
 use tokio::io::{AsyncWriteExt, DuplexStream, WriteHalf};
@@ -16,6 +17,7 @@ use tokio::sync::{Mutex, watch};
 
 use super::record::ExtensionRecord;
 use crate::service::HostError;
+use crate::tool::ToolResult;
 
 /// Returns the result of a call.
 pub(super) type ServiceHandler = Arc<dyn Fn(&str, Value) -> Result<String, HostError> + Send + Sync>;
@@ -79,6 +81,9 @@ fn answer_call(id: RequestId, call: HostCall, behavior: &HostBehavior) -> HostRe
         return grant_lock(id, lock);
     }
     match kind.and_then(|kind| AskCall::read(kind, &call.args)) {
+        None if kind == Some(HostCallKind::Complete) => {
+            complete_text(run_service(id, call, &behavior.services))
+        }
         None => run_service(id, call, &behavior.services),
         Some(Ok(ask)) => {
             let answer = match &behavior.person {
@@ -95,6 +100,18 @@ fn answer_call(id: RequestId, call: HostCall, behavior: &HostBehavior) -> HostRe
         }
         Some(Err(reason)) => HostResult::from_failure(id, HostCallError::InvalidArgs, reason),
     }
+}
+
+/// Converts the text of a service to the answer of a model.
+fn complete_text(result: HostResult) -> HostResult {
+    if result.is_error {
+        return result;
+    }
+    let text = ToolResult::from(result.content).joined_text();
+    let (model, stop, usage) = ("scripted/scripted".to_owned(), StopCause::End, TokenUsage::default());
+    let data = CompletionData { text, model, stop, usage };
+    let value = Some(RawJson::from_value(&data).expect("an answer has a JSON form"));
+    HostResult { value, ..HostResult::with_content(result.id, Vec::new()) }
 }
 
 /// Locks each file at once: no one else uses it.

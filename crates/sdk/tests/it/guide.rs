@@ -321,9 +321,39 @@ mod messages {
         assert_eq!(harness.status(), [("build".to_owned(), r#"{"passed":false}"#.to_owned())]);
         let frames = harness.transcript();
         assert!(
-            frames.contains(r#""capabilities":["events","ping","event_gap","bus","host_services"]"#),
+            frames
+                .contains(r#""capabilities":["events","ping","event_gap","bus","host_services","progress"]"#),
             "{frames}"
         );
+    }
+}
+
+/// The tools and models of the agent of the guide.
+mod agent_calls {
+    use haft_sdk::testing::Harness;
+    use haft_sdk::{CompleteCall, CompletionMessage, Extension, Host, HostError, NoArgs, ToolResult};
+    use serde_json::json;
+
+    async fn summarize_todos(host: &Host) -> Result<String, HostError> {
+        let found = host.call_tool("grep", json!({"pattern": "TODO"})).await?;
+        let system = "Summarize these notes in one sentence.".to_owned();
+        let messages = vec![CompletionMessage::from_user(found.joined_text())];
+        let answer = host.ask_model(CompleteCall { system, messages, ..CompleteCall::default() }).await?;
+        Ok(answer.text)
+    }
+
+    #[tokio::test]
+    async fn notes_are_summarized() {
+        let extension =
+            Extension::new("todos", "1.0.0").tool("todos", "", |_: NoArgs, host: Host| async move {
+                summarize_todos(&host).await.map(ToolResult::text)
+            });
+        let harness = Harness::start_served(extension, |call, args| match call {
+            "call_tool" => Ok("a.rs:1:TODO knead".to_owned()),
+            _ => Ok(format!("{}!", args["messages"][0]["content"].as_str().unwrap_or_default())),
+        })
+        .await;
+        assert_eq!(harness.tool("todos", json!({})).await, ToolResult::text("a.rs:1:TODO knead!"));
     }
 }
 

@@ -143,7 +143,7 @@ async fn handlers_draw_panels_and_send_notes() {
 async fn empty_extension_sends_hello_and_ready() {
     let harness = Harness::start(Extension::new("quiet", "0.1.0")).await;
     insta::assert_snapshot!(harness.hang_up().await, @r#"
-    ← {"type":"hello","name":"quiet","version":"0.1.0","capabilities":["ping","host_services"]}
+    ← {"type":"hello","name":"quiet","version":"0.1.0","capabilities":["ping","host_services","progress"]}
     ← {"type":"ready"}
     → {"type":"hello_ack","protocol_version":1,"zot_version":"0.0.0","haft_version":"0.0.0","provider":"scripted","model":"scripted","cwd":"/work","data_dir":"[data_dir]","capabilities":["before_agent_start","tool_result","input","before_settle","context","message_end","before_provider_request","user_bash","before_switch","before_fork","before_tree","panel_resize","intercept_roles","host_services","files","asks","shows","session","bus","status","command_completions","tools_2","cancel","progress","events_2","mirror","hooks_2"]}
     "#);

@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use haft_sdk::testing::{Harness, host_info};
-use haft_sdk::{Extension, Host, HostError, HostInfo, NoArgs, ToolCallDecision, ToolResult};
+use haft_sdk::{
+    CompleteCall, CompletionMessage, Extension, Host, HostError, HostInfo, NoArgs, ToolCallDecision,
+    ToolResult,
+};
 use serde_json::json;
 
 fn extension() -> Extension {
@@ -97,4 +100,27 @@ async fn host_without_services_gets_no_calls() {
     let edit = harness.tool("edit", json!({})).await.joined_text();
     assert_eq!(edit, r#"Err(Unavailable { reason: "this host provides no services for extensions" })"#);
     assert!(!harness.transcript().contains("host_call\""));
+}
+
+#[tokio::test]
+async fn tools_and_models_of_the_agent_have_results() {
+    let extension = Extension::new("asks", "1.0.0")
+        .tool("find", "", |_: NoArgs, host: Host| async move {
+            let found = host.call_tool("grep", json!({"pattern": "TODO"})).await;
+            ToolResult::text(found.map_or_else(|error| error.to_string(), |found| found.joined_text()))
+        })
+        .tool("name", "", |_: NoArgs, host: Host| async move {
+            let messages = vec![CompletionMessage::from_user("Name this.")];
+            let answer = host.ask_model(CompleteCall { messages, ..CompleteCall::default() }).await;
+            ToolResult::text(answer.map_or_else(|error| error.to_string(), |answer| answer.text))
+        });
+    let harness = Harness::start_served(extension, |call, args| match call {
+        "call_tool" if args == json!({"name": "grep", "args": {"pattern": "TODO"}}) => Ok("a.rs".to_owned()),
+        "complete" if args["messages"][0]["content"] == "Name this." => Ok("bakery".to_owned()),
+        _ => Err(HostError::Failed { reason: format!("{call} {args}") }),
+    })
+    .await;
+    assert_eq!(harness.tool("find", json!({})).await, ToolResult::text("a.rs"));
+    assert_eq!(harness.tool("name", json!({})).await, ToolResult::text("bakery"));
+    harness.shutdown().await;
 }

@@ -233,6 +233,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "agent_state",
             "run_context",
             "call",
+            "completion",
             "turn",
             "run",
             "agent",

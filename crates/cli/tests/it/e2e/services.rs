@@ -129,3 +129,40 @@ for frame in stream:
     assert_eq!(told(maker), json!(["9000\n", "1\n", "refused"]));
     assert_eq!(told(other), json!(["permission_denied", "permission_denied", "refused"]));
 }
+
+/// Finds text with a tool of the agent, and has the model name it.
+const NAMER: &str = r#"
+stream = frames()
+
+def ask(call, **args):
+    emit("host_call", id="c", call=call, args=args)
+    pieces = ""
+    for frame in stream:
+        if frame["type"] == "progress":
+            pieces += frame["value"]["text"]
+        elif frame["type"] == "host_result":
+            return frame, pieces
+
+emit("register_command", name="name", description="Names the work.")
+emit("ready")
+for frame in stream:
+    if frame["type"] == "command_invoked":
+        found, _ = ask("call_tool", name="grep", args={"pattern": "kne[a]d"})
+        mark(found["content"][0]["text"].strip())
+        question = [{"role": "user", "content": found["content"][0]["text"]}]
+        named, pieces = ask("complete", system="Name this.", messages=question)
+        mark(f"{named['value']['text']} {pieces == named['value']['text']}")
+        emit("command_response", id=frame["id"], action="display", display=named["value"]["text"])
+"#;
+
+#[test]
+fn extension_uses_tools_and_models_of_the_agent() {
+    let scene = Scene::new(vec![Scenario::text("Bake bread")]);
+    std::fs::write(scene.world.project().join("plan.txt"), "TODO knead\n").unwrap();
+    let scene = scene.python_with("namer", &json!({"capabilities": ["progress"]}), NAMER);
+    scene.haft(&["-p", "/name"]).expect(0);
+    assert_eq!(scene.marks(), ["plan.txt:1:TODO knead", "Bake bread True"]);
+    let request = &scene.server.requests()[0];
+    assert_eq!(said(request, "system"), ["Name this."]);
+    assert!(request.body.get("tools").is_none(), "{}", request.body);
+}

@@ -151,7 +151,8 @@ fn summary_precedes_the_kept_part() {
 
 #[test]
 fn context_contains_extension_messages_but_not_their_state() {
-    let custom = Custom { owner: "x".to_owned(), kind: "k".to_owned(), data: RawJson::empty_object() };
+    let custom =
+        Custom { owner: "x".to_owned(), kind: "k".to_owned(), data: RawJson::empty_object(), answer: None };
     let summary = BranchSummary { summary: "s".to_owned(), from: EntryId::from(1), by: None, answer: None };
     let told = "u:Another attempt, which was left, was summed up as follows:\n\n<summary>\ns\n</summary>";
     check(vec![custom.into(), note("n"), summary.into()], &["u:n", told]);

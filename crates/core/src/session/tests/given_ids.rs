@@ -26,7 +26,8 @@ fn bodies() -> [EntryBody; 4] {
     let details = RawJson::parse(r#"{"open":1}"#).ok();
     let content = vec![ContentBlock::text("one open")];
     [
-        Custom { owner: owner.clone(), kind: kind.clone(), data: RawJson::empty_object() }.into(),
+        Custom { owner: owner.clone(), kind: kind.clone(), data: RawJson::empty_object(), answer: None }
+            .into(),
         CustomMessage { owner, kind, content, display: true, details }.into(),
         Label { target: id(1), label: Some("open".to_owned()) }.into(),
         tags([("todo", Some("1"))]).into(),

@@ -77,6 +77,7 @@ pub(super) fn samples() -> Vec<EntryBody> {
             owner: "todo".to_owned(),
             kind: "list".to_owned(),
             data: RawJson::parse(r#"{"open":[1]}"#).unwrap(),
+            answer: None,
         }
         .into(),
         CustomMessage {

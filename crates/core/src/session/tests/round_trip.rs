@@ -94,6 +94,7 @@ fn body() -> impl Strategy<Value = EntryBody> {
         owner: "todo".to_owned(),
         kind,
         data,
+        answer: None,
     });
     let label = option::of(any::<String>()).prop_map(|label| Label { target: EntryId::from(1), label });
     prop_oneof![

@@ -11,7 +11,7 @@ use futures::channel::mpsc;
 use haft_core::sanitize::strip_hidden_chars;
 use haft_protocol::RawJson;
 use haft_protocol::defense::{Defense, is_up};
-use haft_protocol::ext::{AskCall, AskEnd, BusMessage, EmitCall, HostCallError, HostResult};
+use haft_protocol::ext::{AgentCall, AskCall, AskEnd, BusMessage, EmitCall, HostCallError, HostResult};
 use haft_protocol::ids::{ExtensionName, RequestId};
 use haft_protocol::rpc::{
     AppendEntry, Command, CommandFailure, CompactCommand, ErrorCode, FollowUp, InterruptCommand,
@@ -61,7 +61,20 @@ impl HostCallTasks {
                 let process = self.all.child_token();
                 Arc::clone(desk).serve_lock(cancel.clone(), process, id.clone(), call).boxed()
             }
-            (HostCallTask::Tool { .. } | HostCallTask::FileLock(_), None) => return,
+            (HostCallTask::Agent(AgentCall::CallTool(args)), Some(desk)) => {
+                Arc::clone(desk).serve_agent_tool(cancel.clone(), id.clone(), args).boxed()
+            }
+            (HostCallTask::Agent(AgentCall::Complete(wish)), Some(desk)) => {
+                let (call, to) = (call.clone(), Weak::clone(&to));
+                let show = move |value| {
+                    if let Some(to) = to.upgrade() {
+                        // An extension that ended needs no progress.
+                        _ = to.unbounded_send(ActorCommand::HostCallProgress { id: call.clone(), value });
+                    }
+                };
+                Arc::clone(desk).serve_completion(cancel.clone(), id.clone(), wish, show).boxed()
+            }
+            (HostCallTask::Tool { .. } | HostCallTask::FileLock(_) | HostCallTask::Agent(_), None) => return,
             (HostCallTask::Ask(ask), _) => {
                 self.owner.clone().ask_person(cancel.clone(), id.clone(), ask).boxed()
             }

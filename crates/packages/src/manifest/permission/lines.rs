@@ -159,8 +159,9 @@ fn describe_service(service: HostService) -> (&'static str, bool) {
             ("writes to the session: its name, labels, tags, and messages that make the model work", true)
         }
         HostService::SessionControl => {
-            ("sends prompts in your place, and changes the model, the tools and the session", true)
+            ("sends prompts in your place, runs the tools of the model, and changes the session", true)
         }
+        HostService::ModelCall => ("asks models at your cost, outside of the conversation", true),
     }
 }
 

@@ -24,7 +24,7 @@ async fn session_starts_answers_and_ends() {
     let harness = Harness::start(extension()).await;
     harness.command("hello", "").await;
     insta::assert_snapshot!(harness.shutdown().await, @r#"
-    ← {"type":"hello","name":"hello","version":"1.0.0","capabilities":["commands","ping","host_services","cancel"]}
+    ← {"type":"hello","name":"hello","version":"1.0.0","capabilities":["commands","ping","host_services","progress","cancel"]}
     ← {"type":"register_command","name":"hello","description":"have the agent greet you, or NAME"}
     ← {"type":"register_command","name":"summon","description":"put @NAME into the editor"}
     ← {"type":"ready"}
