@@ -42,7 +42,7 @@
 //! **stdout is the wire**, as for an [`Extension`](haft_sdk::Extension): use [`log!`](haft_sdk::log!),
 //! whose lines the host stores. Handlers of `before_llm`, `after_llm`, `before_tool` and
 //! `after_tool` run next to the connection and must not block their thread; all other handlers have
-//! their own threads. [`HookHarness`](HookHarness) tests a hook in memory.
+//! their own threads. [`HookHarness`] tests a hook in memory.
 
 mod dispatch;
 mod echo;

@@ -463,19 +463,17 @@ fn intercepted_result() -> InterceptToolResult {
     }
 }
 
-fn decisions() -> impl Iterator<Item = EventInterceptResponse> {
+fn tool_call_decisions() -> [EventInterceptResponse; 5] {
     let rewrite = ToolCallDecision::Rewrite { args: json(r#"{ "command" : "ls -1" }"#) };
     let block = ToolCallDecision::Block { reason: "no".into() };
+    let stop = ToolCallDecision::Stop(TurnStop::end_turn("the budget is spent"));
+    let decisions = [ToolCallDecision::Allow, rewrite, block, ToolCallDecision::answer("a.txt"), stop];
+    decisions.map(|decision| InterceptToolCall::respond(decision, id("4")))
+}
+
+fn decisions() -> impl Iterator<Item = EventInterceptResponse> {
     let whole = BeforeAgentStartDecision::Whole { system_prompt: "You are haft. Be brief.".into() };
-    [
-        InterceptToolCall::respond(ToolCallDecision::Allow, id("4")),
-        InterceptToolCall::respond(rewrite, id("4")),
-        InterceptToolCall::respond(block, id("4")),
-        InterceptToolCall::respond(ToolCallDecision::answer("a.txt"), id("4")),
-        InterceptToolCall::respond(
-            ToolCallDecision::Stop(TurnStop::end_turn("the budget is spent")),
-            id("4"),
-        ),
+    let others = [
         InterceptContext::respond(ContextDecision::Stop(TurnStop::discard_turn("not now")), id("14")),
         InterceptTurnStart::respond(TurnStartDecision::Allow, id("5")),
         InterceptTurnStart::respond(TurnStartDecision::Block { reason: "late".into() }, id("5")),
@@ -527,8 +525,8 @@ fn decisions() -> impl Iterator<Item = EventInterceptResponse> {
         InterceptBeforeSettle::respond(BeforeSettleDecision::go_on("Test it."), id("13")),
         EventInterceptResponse::failed(InterceptKind::ToolCall, id("8"), "no disk"),
         EventInterceptResponse::failed(InterceptKind::TurnStart, id("8"), "no disk"),
-    ]
-    .into_iter()
+    ];
+    tool_call_decisions().into_iter().chain(others)
 }
 
 fn commands() -> impl Iterator<Item = CommandResponse> {
