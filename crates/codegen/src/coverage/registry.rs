@@ -3,8 +3,11 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use haft_protocol::codec::FrameSet;
 use haft_protocol::event::AgentEventKind;
-use haft_protocol::ext::{BusMessage, HostCallKind, InterceptKind, LifecycleEvent, MirrorPart};
+use haft_protocol::ext::{
+    BusMessage, ExtensionFrame, HostCallKind, InterceptKind, LifecycleEvent, MirrorPart,
+};
 
 /// One table of the page.
 pub(super) struct RegistryPart {
@@ -58,7 +61,10 @@ impl RegistryPart {
             title: "Registrations",
             column: "Frame",
             intro: "An extension offers something that the person or the model uses.",
-            names: || vec!["register_command", "register_tool"],
+            names: || {
+                let frames = ExtensionFrame::KINDS.iter().copied();
+                frames.filter(|kind| kind.starts_with("register_")).collect()
+            },
         },
     ];
 

@@ -47,8 +47,7 @@ impl SdkMethods {
             "mirror" => vec![(&[BUILDER][..], "mirror_session".into())],
             _ => vec![(&[BUILDER][..], name.to_owned())],
         };
-        let names = names.iter().filter(|(_, name)| name != "on_tool_call");
-        names.filter_map(|(types, name)| self.method_of(types, name)).next()
+        names.iter().find_map(|(types, name)| self.method_of(types, name))
     }
 
     fn method_of(&self, types: &[&str], name: &str) -> Option<String> {
