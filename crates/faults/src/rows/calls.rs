@@ -170,8 +170,7 @@ async fn run_ends_while_tools_change(world: &mut World) -> Result<()> {
 /// Starts the whole program with an extension that has this fault.
 fn start_program(world: &World, fault: &str, steps: &Value) -> Result<(HaftHome, RpcProcess)> {
     let home = HaftHome::new(world, "program", fault, steps)?;
-    let extension = home.extension_dir("evil").display().to_string();
-    let client = home.run_rpc(&["--ext", &extension])?;
+    let client = home.run_rpc_with_extension()?;
     Ok((home, client))
 }
 

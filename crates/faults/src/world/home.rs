@@ -200,6 +200,11 @@ impl HaftHome {
         RpcProcess::start(&mut command)
     }
 
+    /// Starts `haft rpc` with the extension that misbehaves.
+    pub(crate) fn run_rpc_with_extension(&self) -> Result<RpcProcess> {
+        self.run_rpc(&["--ext", &self.extension_dir(EVIL).display().to_string()])
+    }
+
     /// Starts haft in a terminal that already contains `typed` as input.
     pub(crate) fn run_in_terminal(&self, args: Vec<String>, typed: &str) -> Result<HaftTerminal> {
         let size = PtySize { rows: SIZE.0.get(), cols: SIZE.1.get(), ..PtySize::default() };

@@ -66,8 +66,7 @@ async fn ends_prompt_loop(world: &mut World) -> Result<()> {
     let most = MOST_PROMPTS;
     let steps: Vec<Value> = std::iter::repeat_with(last_word).take(2 * most).collect();
     let home = HaftHome::new(world, "program", "message-loop", &json!(steps))?;
-    let extension = home.extension_dir("evil").display().to_string();
-    let mut client = home.run_rpc(&["--ext", &extension])?;
+    let mut client = home.run_rpc_with_extension()?;
     client.send(&json!({"id": "1", "type": "prompt", "message": "go"}));
     let runs = count_runs(&mut client, most).await?;
     client.send(&json!({"id": "2", "type": "wait_idle"}));
