@@ -28,10 +28,10 @@ use crate::console::{note, notes};
 use crate::exit::Exit;
 use crate::interrupt::InterruptListener;
 use crate::logging;
-use crate::rpc::{SessionSource, exit_for_end};
+use crate::rpc::exit_for_end;
 use crate::run::{
-    ProviderSecrets, RunOutput, SelectedSession, SessionOpenOutcome, check_named, open_session,
-    run_to_completion,
+    ProviderSecrets, RunOutput, SelectedSession, SessionOpenOutcome, SessionSource, check_named,
+    open_session, run_to_completion,
 };
 use crate::session::{SessionFinder, short_id};
 use crate::setup::RunSetup;

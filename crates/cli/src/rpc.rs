@@ -1,7 +1,5 @@
 //! `haft rpc`: a server for programs that drive sessions with lines of JSON.
 
-mod session_source;
-
 use std::io::IsTerminal as _;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -14,12 +12,11 @@ use crate::console::note;
 use crate::exit::Exit;
 use crate::interrupt::InterruptListener;
 use crate::run::{
-    RunFlow, RunOutput, SessionOpenOutcome, check_named, handle_interrupt, open_session, run_to_completion,
+    RunFlow, RunOutput, SessionOpenOutcome, SessionSource, check_named, handle_interrupt, open_session,
+    run_to_completion,
 };
 use crate::setup::RunSetup;
 use crate::{logging, token};
-
-pub(crate) use session_source::SessionSource;
 
 pub(crate) fn run(args: RpcArgs) -> anyhow::Result<Exit> {
     // Runs before any process starts that could read the variable.

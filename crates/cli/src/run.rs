@@ -9,9 +9,9 @@ mod list;
 mod model;
 pub(crate) mod output;
 mod provider_secrets;
-pub(crate) mod queue;
 mod session;
 pub(crate) mod session_outputs;
+mod session_source;
 
 use anyhow::Context as _;
 use haft_core::model::ModelInfo;
@@ -25,7 +25,7 @@ use crate::setup::RunSetup;
 use crate::tool_sandbox::check_working_directory;
 use crate::{console, extensions, hooks, logging, prompt};
 
-pub(crate) use build_agent::{RunParts, ToolChoice, build_agent, launcher};
+pub(crate) use build_agent::{RunParts, RunningAgent, ToolChoice, build_agent, launcher};
 use compact::CompactOptions;
 pub(crate) use display::{RunFlow, handle_interrupt};
 use drive::RunTask;
@@ -35,6 +35,7 @@ pub(crate) use output::RunOutput;
 pub(crate) use provider_secrets::ProviderSecrets;
 pub(crate) use session::{SelectedSession, SessionOpenOutcome, open as open_session, resume};
 pub(crate) use session_outputs::SessionOutputs;
+pub(crate) use session_source::SessionSource;
 
 pub(crate) fn run(args: RunArgs) -> anyhow::Result<Exit> {
     let json = args.json;
@@ -76,7 +77,7 @@ fn run_prompt(args: RunArgs) -> anyhow::Result<Exit> {
             if let Some(warning) = thinking_level_note(&*parts.model, parts.thinking) {
                 note(&warning);
             }
-            drive::drive(parts, RunTask::Prompt(prompt), output).await
+            drive::drive(args, parts, RunTask::Prompt(prompt), output).await
         })
     })
 }
@@ -99,7 +100,7 @@ fn run_compaction(args: CompactArgs) -> anyhow::Result<Exit> {
         check_setup(&setup)?;
         run_to_completion(async move {
             let parts = build_parts(&args, setup, chosen).await?;
-            drive::drive(parts, RunTask::Compact(options), output).await
+            drive::drive(args, parts, RunTask::Compact(options), output).await
         })
     })
 }
@@ -157,7 +158,8 @@ pub(crate) async fn build_parts_for_copy(
 pub(crate) fn run_with_parts(parts: RunParts, prompt: String, output: RunOutput) -> anyhow::Result<Exit> {
     let json = matches!(output, RunOutput::Json(_));
     with_repair_report(json, parts.session.clone(), || {
-        run_to_completion(drive::drive(parts, RunTask::Prompt(Some(prompt)), output))
+        let task = RunTask::Prompt(Some(prompt));
+        run_to_completion(drive::drive(RunArgs::default(), parts, task, output))
     })
 }
 

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use haft_core::sanitize::{Sanitizer, sanitize_line};
+use haft_core::session::Session;
 use haft_host::{Frontend as _, LastFailure};
 use haft_packages::ExtensionOrigin;
 use haft_packages::install::{InstallStatus, InstalledExtension};
@@ -15,10 +16,10 @@ use haft_protocol::content::ContentBlock;
 use haft_protocol::event::{AgentEvent, ExtensionFault, NoteLevel};
 use haft_protocol::ext::Panel;
 use haft_protocol::ids::{ExtensionName, PanelId, ToolCallId};
+use haft_rpc::SessionOwner;
 use haft_test_support::terminal::{ATTACKS, TextSink, survey, terminal_actions};
 
 use crate::run::output::rendered_event;
-use crate::run::queue::event_queue;
 use crate::run::session_outputs::PrintingFrontend;
 use crate::{args, console, ext, logging};
 
@@ -45,22 +46,25 @@ fn display(text: &str) -> Vec<u8> {
 }
 
 fn panel(text: &str) -> Vec<u8> {
-    let (sender, mut events) = event_queue();
     let panel = Panel {
         id: PanelId::new("p"),
         title: text.into(),
         lines: vec![text.into(), text.into()],
         footer: text.into(),
     };
-    PrintingFrontend::new(sender).open_panel(&name("x"), &panel);
-    bytes(&events.try_recv().unwrap())
+    shown_text(|frontend| frontend.open_panel(&name("x"), &panel))
 }
 
 /// Returns the text that an extension's command inserts.
 fn insertion(text: &str) -> Vec<u8> {
-    let (sender, mut events) = event_queue();
-    PrintingFrontend::new(sender).insert(&name("x"), text);
-    bytes(&events.try_recv().unwrap())
+    shown_text(|frontend| frontend.insert(&name("x"), text))
+}
+
+/// Returns the text that a printed run shows for a call of the front end.
+fn shown_text(call: impl FnOnce(&PrintingFrontend)) -> Vec<u8> {
+    let owner = SessionOwner::new();
+    call(&PrintingFrontend::new(&owner.open_screen(&Session::in_memory("/".as_ref()))));
+    bytes(&owner.events().try_recv().unwrap())
 }
 
 /// Returns a failure that quotes the output of an extension.

@@ -120,6 +120,21 @@ impl ClientSink {
         told
     }
 
+    /// Waits for the next line of a [`LineEncoding::Typed`] sink without a writer; `None` after the last one.
+    pub(crate) async fn next_line(&self) -> Option<ServerLine> {
+        self.next(ClientOutbox::take_line).await.unwrap_or_else(|error| {
+            tracing::error!(%error, "a line has no JSON form");
+            None
+        })
+    }
+
+    /// Takes the next line of such a sink, if one waits.
+    pub(crate) fn take_line(&self) -> Option<ServerLine> {
+        let taken = self.lock().outbox.take_line().ok().flatten();
+        self.0.taken.notify_one();
+        taken
+    }
+
     async fn send_all(&self, lines: &mpsc::Sender<ServerLine>) -> std::io::Result<()> {
         while let Some(line) = self.next(ClientOutbox::take_line).await? {
             lines.send(line).await.map_err(|_| std::io::ErrorKind::BrokenPipe)?;

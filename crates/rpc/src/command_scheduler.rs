@@ -189,6 +189,12 @@ impl CommandScheduler {
         answered.into_iter().chain(self.close_if_finished()).collect()
     }
 
+    /// Begins a run of the program, which is no job of a command. It ends with
+    /// [`job_ended`](Self::job_ended).
+    pub(crate) fn begin_own_run(&mut self) {
+        self.works = true;
+    }
+
     /// Adds a job without a waiting command: the prompt of an extension's command, or the run for a
     /// message. The caller adds it before that command is done.
     ///
@@ -232,6 +238,17 @@ impl CommandScheduler {
             self.stage = SchedulerStage::Finishing;
         }
         self.close_if_finished().into_iter().collect()
+    }
+
+    /// Accepts commands again after the client's last one was done, because extensions may send some until
+    /// all sessions have closed. Returns true if the scheduler was closed; the caller then closes it again
+    /// with [`finish`](Self::finish).
+    pub(crate) fn reopen(&mut self) -> bool {
+        let was_closed = self.stage == SchedulerStage::Closed;
+        if was_closed {
+            self.stage = SchedulerStage::Finishing;
+        }
+        was_closed
     }
 
     /// Stops the current job and fails all open commands.

@@ -6,6 +6,7 @@
 //!
 //! * [`serve()`]: a client drives the sessions that a program opens with its [`SessionProvider`]; each has a [`SessionScreen`];
 //!   [`serve_local()`] does the same for a client in the same process, without JSON;
+//! * [`SessionOwner`]: carries out the commands of extensions for a program without a client, which drives its own run;
 //! * [`line()`]: an event as one line; [`escape_control_chars`]: makes a line of JSON safe to print in a terminal;
 //! * [`EventWriter`]: writes only events.
 //!
@@ -34,8 +35,12 @@ pub use extension_commands::MOST_EXTENSION_PROMPTS;
 pub use haft_protocol::rpc::{escape_control_chars, line};
 pub use outbox::OutboxLimits;
 pub use screen::{ScreenFactory, SessionScreen};
-pub use serve::{EndReason, ServeError, ServeOptions, serve, serve_local};
-pub use session_provider::{OpenedSession, SessionChoice, SessionProvider, TemplateExpansion, stored_info};
+pub use serve::{
+    EndReason, OwnRun, ServeError, ServeOptions, SessionEvents, SessionOwner, serve, serve_local,
+};
+pub use session_provider::{
+    OpenedSession, RunUpdate, SessionChoice, SessionProvider, TemplateExpansion, stored_info,
+};
 pub use writer::{EventWriter, WriteError};
 
 fn shorten_name(name: &str) -> String {

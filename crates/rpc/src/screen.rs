@@ -116,8 +116,13 @@ impl SessionScreen {
     /// Adds the hooks of the client to the agent's builder: approval of tool calls, and events of
     /// compactions that the client requested.
     pub fn attach_to(self: &Arc<Self>, builder: AgentBuilder) -> AgentBuilder {
-        let screen = || ScreenHooks(Arc::clone(self));
-        builder.approve_tool(screen()).observer(screen())
+        self.attach_observer(builder.approve_tool(ScreenHooks(Arc::clone(self))))
+    }
+
+    /// Adds only the observer of changes and compactions outside of runs, for a program that decides about
+    /// approvals by itself.
+    pub fn attach_observer(self: &Arc<Self>, builder: AgentBuilder) -> AgentBuilder {
+        builder.observer(ScreenHooks(Arc::clone(self)))
     }
 
     /// Returns the id by which the client knows the session.

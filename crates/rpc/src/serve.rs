@@ -16,6 +16,7 @@ mod record;
 mod route;
 mod server;
 mod session;
+mod session_owner;
 mod setup;
 
 use std::io;
@@ -37,7 +38,9 @@ use crate::screen::ScreenFactory;
 use crate::session_provider::SessionProvider;
 use crate::timeouts::LAST_WORDS;
 
+pub use jobs::OwnRun;
 use server::{ConnectionError, RpcServer};
+pub use session_owner::{SessionEvents, SessionOwner};
 
 /// The options of [`serve`].
 #[derive(Debug, Clone)]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use haft_core::Agent;
+use haft_core::error::TurnError;
 use haft_core::hooks::UserInput;
 use haft_core::model;
 use haft_core::session::Session;
@@ -11,10 +12,11 @@ use haft_core::session::store::{SessionFile, SessionSummary};
 use haft_core::tool::{Tool, ToolSet};
 use haft_host::Host;
 use haft_protocol::content::{Image, InputSource};
+use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{SessionShutdownReason, SessionStartReason};
 use haft_protocol::ids::{ExtensionName, PanelId};
 use haft_protocol::rpc::{CommandFailure, CommandInfo, ErrorCode, ModelInfo, SessionInfo};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, mpsc};
 
 use crate::screen::{ScreenFactory, SessionScreen};
 use crate::shorten_name;
@@ -170,6 +172,15 @@ pub enum TemplateExpansion {
     Unknown,
 }
 
+/// An update of a run that an extension asked for, for [`OpenedSession::with_run_listener`].
+#[derive(Debug)]
+pub enum RunUpdate {
+    /// An event.
+    Event(AgentEvent),
+    /// The end of the run, with the reason if it failed.
+    Ended(Result<(), TurnError>),
+}
+
 /// An open session.
 #[derive(Debug)]
 pub struct OpenedSession {
@@ -179,6 +190,8 @@ pub struct OpenedSession {
     /// The reason for its start, for extensions.
     pub(crate) reason: SessionStartReason,
     pub(crate) input_source: InputSource,
+    /// The receiver of the events of runs, if the client is not.
+    pub(crate) run_listener: Option<mpsc::Sender<RunUpdate>>,
     /// Held while an input is on its way to the agent, so that inputs keep their order.
     pub(crate) input_order: Arc<Mutex<()>>,
     /// Keeps records of programs in the order in which they were sent.
@@ -197,7 +210,8 @@ impl OpenedSession {
     pub fn new(agent: Agent, screen: Arc<SessionScreen>) -> Self {
         let (input_source, input_order, record_order) = (InputSource::Rpc, Arc::default(), Arc::default());
         let reason = SessionStartReason::Startup;
-        Self { agent, screen, extensions: None, reason, input_source, input_order, record_order }
+        let (extensions, run_listener) = (None, None);
+        Self { agent, screen, extensions, reason, input_source, run_listener, input_order, record_order }
     }
 
     /// Adds the extensions of this host, whose front end and event sink are the screen. The agent
@@ -212,6 +226,29 @@ impl OpenedSession {
     #[must_use]
     pub fn with_input_source(self, input_source: InputSource) -> Self {
         Self { input_source, ..self }
+    }
+
+    /// Sends the events of runs to this channel instead of the screen. A run waits until each is taken, so
+    /// that none is dropped.
+    #[must_use]
+    pub fn with_run_listener(self, listener: mpsc::Sender<RunUpdate>) -> Self {
+        Self { run_listener: Some(listener), ..self }
+    }
+
+    /// Shows an event of a run.
+    pub(crate) async fn show_run_event(&self, event: AgentEvent) {
+        match &self.run_listener {
+            // A program that has stopped listening is about to end.
+            Some(listener) => drop(listener.send(RunUpdate::Event(event)).await),
+            None => self.screen.event(event),
+        }
+    }
+
+    /// Reports the end of a run.
+    pub(crate) async fn report_run_end(&self, result: Result<(), TurnError>) {
+        if let Some(listener) = &self.run_listener {
+            drop(listener.send(RunUpdate::Ended(result)).await);
+        }
     }
 
     /// Creates an input of the client.
@@ -247,11 +284,9 @@ impl OpenedSession {
     pub(crate) fn offer_tools(&self) {
         let Some(SessionExtensions { host, own }) = &self.extensions else { return };
         let mut tools = ToolSet::default();
-        for tool in own.iter().cloned().chain(host.tools()) {
-            if let Err(error) = tools.add(Arc::clone(&tool)) {
-                tracing::error!(%error, "cannot add a tool");
-            }
-        }
+        // The host lets an extension's tool have the name of a tool of the program only if the user agreed
+        // that it replaces that tool.
+        own.iter().cloned().chain(host.tools()).for_each(|tool| tools.replace(tool));
         if let Err(error) = self.agent.set_tools(tools) {
             tracing::error!(%error, "cannot set the tools; the agent keeps the previous ones");
         }

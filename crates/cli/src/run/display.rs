@@ -2,10 +2,10 @@
 
 use haft_core::model::ModelErrorKind;
 use haft_protocol::event::AgentEvent;
+use haft_rpc::SessionEvents;
 use tokio_util::sync::CancellationToken;
 
 use super::output::RunOutput;
-use super::queue::EventQueueReceiver;
 use crate::console::note;
 use crate::exit::Exit;
 use crate::interrupt::InterruptListener;
@@ -16,7 +16,7 @@ pub(super) struct RunDisplay {
     pub(super) output: RunOutput,
     pub(super) interrupts: InterruptListener,
     /// Notes and failures of the extensions, and agent events that no run reports.
-    pub(super) events: EventQueueReceiver,
+    pub(super) events: SessionEvents,
     pub(super) cancel: CancellationToken,
 }
 

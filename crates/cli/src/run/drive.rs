@@ -1,5 +1,6 @@
 //! Drives a run: prints events, handles interrupts, stops the extensions at the end.
 
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use futures::StreamExt as _;
@@ -8,10 +9,12 @@ use haft_core::error::{TurnError, TurnErrorKind};
 use haft_core::hooks::UserInput;
 use haft_core::sanitize::sanitize_line;
 use haft_core::{Prompt, Run};
-use haft_host::{CommandError, CommandInfo, CommandOutcome};
+use haft_host::{CommandError, CommandInfo, CommandOutcome, Host};
 use haft_protocol::content::InputSource;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::CommandAction;
+use haft_rpc::{RunUpdate, SessionOwner, SessionScreen};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::build_agent::{RunParts, RunningAgent, build_agent};
@@ -19,9 +22,13 @@ use super::compact::{self, CompactOptions};
 use super::display::{RunDisplay, RunFlow, exit_of_model, handle_interrupt};
 use super::output::RunOutput;
 use super::session_outputs::SessionOutputs;
+use super::session_source::SessionSource;
+use crate::args::RunArgs;
 use crate::console::note;
 use crate::exit::Exit;
 use crate::interrupt::InterruptListener;
+use crate::resources::PromptResources;
+use crate::session::SessionFinder;
 
 pub(super) enum RunTask {
     /// Works on a prompt; without one, continues where the session stopped.
@@ -39,22 +46,37 @@ impl RunTask {
     }
 }
 
-pub(super) async fn drive(parts: RunParts, task: RunTask, output: RunOutput) -> anyhow::Result<Exit> {
+pub(super) async fn drive(
+    args: RunArgs,
+    parts: RunParts,
+    task: RunTask,
+    output: RunOutput,
+) -> anyhow::Result<Exit> {
     let mut interrupts = InterruptListener::listen()?;
     let results = parts.home.results_dir();
     let approve = parts.tool_settings.approve.value.clone();
+    let sessions = SessionSource::for_printed_run(args, SessionFinder::new(&parts.home, &parts.host.cwd));
     let parts = parts.in_mode(output.host_mode());
-    let (ends, events) = SessionOutputs::for_printing(task.event_filter(), approve.clone());
+    let owner = SessionOwner::new();
+    let (screen, events) = (owner.open_screen(&parts.session), owner.events());
+    let ends = SessionOutputs::for_printing(&screen, task.event_filter(), approve.clone());
     let Some(joined) = interrupts.run_until_first(build_agent(parts, ends)).await else {
         return Ok(Exit::Aborted);
     };
     let mut joined = joined?;
-    let mut screen = RunDisplay { output, interrupts, events, cancel: CancellationToken::new() };
-    let worked = run_task(&mut joined, task, &approve, &mut screen).await;
+    let mut display = RunDisplay { output, interrupts, events, cancel: CancellationToken::new() };
+    let worked = match check_run(&joined, &approve, &mut display).await {
+        Ok(None) => {
+            let session = PrintedSession { owner, screen, sessions: Arc::new(sessions) };
+            run_session(&mut joined, session, task, &mut display).await
+        }
+        Ok(Some(exit)) => Ok(exit),
+        Err(error) => Err(error),
+    };
     // A finished run has written all entries; an interrupted one may not have.
     let (leave, synced) = (joined.host.shutdown(), joined.agent.session().flush());
-    screen.interrupts.run_until_second(async { _ = futures::join!(leave, synced) }).await;
-    let shown = drain_events(&mut screen).await;
+    display.interrupts.run_until_second(async { _ = futures::join!(leave, synced) }).await;
+    let shown = drain_events(&mut display).await;
     haft_tools::clear_results(&results, SystemTime::now());
     // The failure of the run matters more than a failure of the output.
     let exit = worked?;
@@ -62,53 +84,118 @@ pub(super) async fn drive(parts: RunParts, task: RunTask, output: RunOutput) -> 
     Ok(exit)
 }
 
-async fn drain_events(screen: &mut RunDisplay) -> anyhow::Result<()> {
-    while !screen.interrupts.is_immediate()
-        && let Some(event) = screen.events.try_recv()
+async fn drain_events(display: &mut RunDisplay) -> anyhow::Result<()> {
+    while !display.interrupts.is_immediate()
+        && let Some(event) = display.events.try_recv()
     {
-        screen.show(&event).await?;
+        display.show(&event).await?;
     }
     Ok(())
 }
 
-async fn run_task(
-    joined: &mut RunningAgent,
-    task: RunTask,
+/// Shows the session, and checks extensions and tools. Returns the exit code if the run does not begin.
+async fn check_run(
+    joined: &RunningAgent,
     approve: &[String],
-    screen: &mut RunDisplay,
-) -> anyhow::Result<Exit> {
-    if screen.show(&joined.agent.session().event()).await? == RunFlow::StopNow {
-        return Ok(Exit::Aborted);
+    display: &mut RunDisplay,
+) -> anyhow::Result<Option<Exit>> {
+    if display.show(&joined.agent.session().event()).await? == RunFlow::StopNow {
+        return Ok(Some(Exit::Aborted));
     }
     let checked = async {
         joined.check().await?;
         joined.warn_unknown_approvals(approve).await;
         anyhow::Ok(())
     };
-    match screen.interrupts.run_until_first(checked).await {
-        Some(checked) => checked?,
-        None => return Ok(Exit::Aborted),
+    match display.interrupts.run_until_first(checked).await {
+        Some(checked) => checked.map(|()| None),
+        None => Ok(Some(Exit::Aborted)),
     }
-    joined.host.session_start(Some(joined.agent.session()));
-    let exit = match task {
-        RunTask::Compact(options) => compact::compact(joined, options, screen).await?,
-        RunTask::Prompt(prompt) => {
-            let run = match prompt {
-                None => joined.agent.resume(),
-                Some(prompt) => match resolve_prompt(joined, prompt, screen).await? {
-                    PromptResolution::Prompt(prompt) => joined.agent.prompt(prompt),
-                    PromptResolution::Done(exit) => return Ok(exit),
-                },
-            };
-            let followed = follow_run(joined, run, screen).await?;
-            if followed.is_ok() {
-                joined.check_gates()?;
-            }
-            followed.map_or_else(|error| exit_of(&error), |()| Exit::Ok)
-        }
-    };
-    screen.output.finish().await?;
+}
+
+/// The session of a printed run before its owner serves it.
+struct PrintedSession {
+    owner: SessionOwner,
+    screen: Arc<SessionScreen>,
+    sessions: Arc<SessionSource>,
+}
+
+/// Works on the task, then on the runs that extensions asked for meanwhile. The session is then closed.
+async fn run_session(
+    joined: &mut RunningAgent,
+    PrintedSession { owner, screen, sessions }: PrintedSession,
+    task: RunTask,
+    display: &mut RunDisplay,
+) -> anyhow::Result<Exit> {
+    let (listener, runs) = mpsc::channel(1);
+    let opened = sessions.adopt_session(joined, &screen).with_run_listener(listener);
+    let cancel = CancellationToken::new();
+    let (own, serving) =
+        owner.serve(cancel.clone(), Arc::clone(&sessions), opened, env!("CARGO_PKG_VERSION"));
+    let serving = tokio::spawn(serving);
+    display.cancel = own.stop.clone();
+    let worked = run_task(joined, &sessions, task, display).await;
+    let closing = own.closing.clone();
+    drop(own);
+    // What extensions asked for follows only a successful run.
+    if !matches!(worked, Ok(Exit::Ok)) {
+        cancel.cancel();
+    }
+    display.cancel = cancel;
+    let followed = follow_later_runs(runs, &closing, display).await;
+    let own = worked?;
+    let exit = if own == Exit::Ok { followed? } else { own };
+    display.output.finish().await?;
+    display.interrupts.run_until_second(async { _ = serving.await }).await;
     Ok(exit)
+}
+
+/// Shows the runs that extensions asked for until the session closes. Returns the exit code of the first one that failed.
+async fn follow_later_runs(
+    mut runs: mpsc::Receiver<RunUpdate>,
+    closing: &CancellationToken,
+    display: &mut RunDisplay,
+) -> anyhow::Result<Exit> {
+    let mut exit = Exit::Ok;
+    loop {
+        let flow = tokio::select! {
+            biased;
+            () = display.interrupts.next() => handle_interrupt(&display.interrupts, &display.cancel),
+            Some(event) = display.events.recv() => display.show(&event).await?,
+            Some(update) = runs.recv() => match update {
+                RunUpdate::Event(event) => display.show(&event).await?,
+                RunUpdate::Ended(result) => {
+                    exit = if exit == Exit::Ok { exit_of_run(&result) } else { exit };
+                    RunFlow::Continue
+                }
+            },
+            () = closing.cancelled() => return Ok(exit),
+        };
+        if flow == RunFlow::StopNow {
+            return Ok(Exit::Aborted);
+        }
+    }
+}
+
+async fn run_task(
+    joined: &mut RunningAgent,
+    sessions: &SessionSource,
+    task: RunTask,
+    display: &mut RunDisplay,
+) -> anyhow::Result<Exit> {
+    let run = match task {
+        RunTask::Compact(options) => return compact::compact(joined, options, display).await,
+        RunTask::Prompt(None) => joined.agent.resume(),
+        RunTask::Prompt(Some(prompt)) => match resolve_prompt(joined, sessions, prompt, display).await? {
+            PromptResolution::Prompt(prompt) => joined.agent.prompt(prompt),
+            PromptResolution::Done(exit) => return Ok(exit),
+        },
+    };
+    let followed = follow_run(joined, run, display).await?;
+    if followed.is_ok() {
+        joined.check_gates()?;
+    }
+    Ok(exit_of_run(&followed))
 }
 
 /// The use of a prompt before the model is asked.
@@ -121,11 +208,13 @@ enum PromptResolution {
 /// templates and skills. Notes of extensions are shown meanwhile.
 async fn resolve_prompt(
     joined: &mut RunningAgent,
+    sessions: &SessionSource,
     prompt: String,
-    screen: &mut RunDisplay,
+    display: &mut RunDisplay,
 ) -> anyhow::Result<PromptResolution> {
     let agent = joined.agent.clone();
-    let templates = joined.resources.find_templates();
+    let resources = sessions.resources();
+    let templates = resources.find_templates();
     let mut input = UserInput::new(prompt, InputSource::Print);
     if let Some((name, args)) = split_command(&input.text) {
         if let Some(owner) = templates.get(name).and_then(|_| owner_of(name, &joined.host.commands())) {
@@ -133,9 +222,9 @@ async fn resolve_prompt(
                 "haft: /{name} runs the command of extension {owner}; the template of the same name is ignored"
             ));
         }
-        let (host, cancel) = (joined.host.clone(), screen.cancel.clone());
+        let (host, cancel) = (joined.host.clone(), display.cancel.clone());
         let asked = host.run_command(&cancel, name, args.trim());
-        let Some(outcome) = wait_showing(screen, asked).await? else {
+        let Some(outcome) = wait_showing(display, asked).await? else {
             return Ok(PromptResolution::Done(Exit::Aborted));
         };
         match outcome {
@@ -151,15 +240,15 @@ async fn resolve_prompt(
             Err(error) => return Err(error.into()),
         }
     }
-    let cancel = screen.cancel.clone();
-    let Some(reviewed) = wait_showing(screen, agent.review_input(&cancel, input)).await? else {
+    let cancel = display.cancel.clone();
+    let Some(reviewed) = wait_showing(display, agent.review_input(&cancel, input)).await? else {
         return Ok(PromptResolution::Done(Exit::Aborted));
     };
     let Some(input) = reviewed else { return Ok(PromptResolution::Done(Exit::Ok)) };
     // The text of an extension is a message, not a command.
     let is_written = input.source != InputSource::Extension;
     let expanded = match split_command(&input.text).filter(|_| is_written) {
-        Some((name, args)) => expand_command(joined, &templates, name, args)?,
+        Some((name, args)) => expand_command(&joined.host, &resources, &templates, name, args)?,
         None => None,
     };
     let text = expanded.unwrap_or_else(|| input.text.clone());
@@ -174,12 +263,13 @@ fn split_command(text: &str) -> Option<(&str, &str)> {
 
 /// Expands a template or a skill; `None` if there is none of this name, which a note may explain.
 fn expand_command(
-    joined: &RunningAgent,
+    host: &Host,
+    resources: &PromptResources,
     templates: &TemplateSet,
     name: &str,
     args: &str,
 ) -> anyhow::Result<Option<String>> {
-    match joined.resources.expand(templates, name, args) {
+    match resources.expand(templates, name, args) {
         TemplateExpansion::Prompt(text) => return Ok(Some(text)),
         TemplateExpansion::Failed(why) => return Exit::Usage.fail(format!("/{name}: {why}")),
         TemplateExpansion::Unknown => {}
@@ -189,7 +279,7 @@ fn expand_command(
         note(&sanitize_line(&format!(
             "haft: /{name} is a template of the project, which is not trusted; the prompt was sent unchanged"
         )));
-    } else if let Some(warning) = mistyped_note(name, &known_commands(&joined.host.commands(), templates)) {
+    } else if let Some(warning) = mistyped_note(name, &known_commands(&host.commands(), templates)) {
         note(&warning);
     }
     Ok(None)
@@ -197,19 +287,19 @@ fn expand_command(
 
 /// Waits for extensions and shows their events; `None` if the user interrupted the wait.
 async fn wait_showing<T>(
-    screen: &mut RunDisplay,
+    display: &mut RunDisplay,
     work: impl Future<Output = T>,
 ) -> anyhow::Result<Option<T>> {
-    let cancel = screen.cancel.clone();
+    let cancel = display.cancel.clone();
     tokio::pin!(work);
     let outcome = loop {
         tokio::select! {
             biased;
-            () = screen.interrupts.next() => {
-                handle_interrupt(&screen.interrupts, &cancel);
+            () = display.interrupts.next() => {
+                handle_interrupt(&display.interrupts, &cancel);
                 return Ok(None);
             }
-            Some(event) = screen.events.recv() => if screen.show(&event).await? == RunFlow::StopNow {
+            Some(event) = display.events.recv() => if display.show(&event).await? == RunFlow::StopNow {
                 return Ok(None);
             },
             outcome = &mut work => break outcome,
@@ -248,21 +338,25 @@ fn mistyped_note(name: &str, known: &[String]) -> Option<String> {
 async fn follow_run(
     joined: &mut RunningAgent,
     mut run: Run,
-    screen: &mut RunDisplay,
+    display: &mut RunDisplay,
 ) -> anyhow::Result<Result<(), TurnError>> {
-    // The first interrupt cancels the run, whatever it waits for.
-    screen.cancel = run.cancellation_token();
+    // An extension may stop the run, too.
+    let stop = std::mem::replace(&mut display.cancel, run.cancellation_token());
     loop {
         let flow = tokio::select! {
             biased;
-            () = screen.interrupts.next() => handle_interrupt(&screen.interrupts, &screen.cancel),
-            Some(event) = screen.events.recv() => screen.show(&event).await?,
+            () = stop.cancelled(), if !display.cancel.is_cancelled() => {
+                display.cancel.cancel();
+                RunFlow::Continue
+            }
+            () = display.interrupts.next() => handle_interrupt(&display.interrupts, &display.cancel),
+            Some(event) = display.events.recv() => display.show(&event).await?,
             Ok(()) = joined.changes.changed() => {
                 joined.offer_tools()?;
                 RunFlow::Continue
             }
             event = run.next() => match event {
-                Some(event) => screen.show(&event).await?,
+                Some(event) => display.show(&event).await?,
                 None => return Ok(run.finish().await),
             },
         };
@@ -272,7 +366,8 @@ async fn follow_run(
     }
 }
 
-fn exit_of(error: &TurnError) -> Exit {
+fn exit_of_run(result: &Result<(), TurnError>) -> Exit {
+    let Err(error) = result else { return Exit::Ok };
     match &error.kind {
         TurnErrorKind::Model(error) => exit_of_model(error.kind),
         TurnErrorKind::Blocked { .. } => Exit::Blocked,

@@ -11,9 +11,8 @@ use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::Panel;
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::names::{HAFT, lists_tool};
+use haft_protocol::rpc::{CommandFailure, ReplyPayload, RpcRequest};
 use haft_rpc::SessionScreen;
-
-use super::queue::{self, EventQueueReceiver, EventQueueSender};
 
 /// The outputs of a session: those of a printed run, or those of a session that a client drives.
 pub(crate) struct SessionOutputs {
@@ -24,26 +23,25 @@ pub(crate) struct SessionOutputs {
 }
 
 impl SessionOutputs {
-    /// Returns the outputs of a printed run, whose notes wait in a queue. `observed` selects agent events that are
-    /// queued too; `None` if a run reports them. Calls of the tools in `approve` are denied, because nobody can answer.
+    /// Returns the outputs of a printed run, whose events wait at the screen. `observed` selects agent events that wait
+    /// there too; `None` if a run reports them. Calls of the tools in `approve` are denied, because no person can answer.
     pub(crate) fn for_printing(
+        screen: &Arc<SessionScreen>,
         observed: Option<fn(&AgentEvent) -> bool>,
         approve: Vec<String>,
-    ) -> (Self, EventQueueReceiver) {
-        let (sender, events) = queue::event_queue();
-        let (told, heard) = (sender.clone(), sender.clone());
-        let ends = Self {
-            events: Arc::new(move |event| told.send(event)),
-            frontend: Arc::new(PrintingFrontend::new(sender)),
+    ) -> Self {
+        let (events, observer) = (screen.events(), Arc::clone(screen));
+        Self {
+            events: screen.events(),
+            frontend: Arc::new(PrintingFrontend::new(screen)),
             attach: Box::new(move |builder| {
                 let builder = builder.approve_tool(DenyWithoutPerson { tools: approve });
                 match observed {
-                    Some(wanted) => builder.observer(EventForwarder { events: heard, wanted }),
-                    None => builder,
+                    Some(wanted) => builder.observer(EventForwarder { events, wanted }),
+                    None => observer.attach_observer(builder),
                 }
             }),
-        };
-        (ends, events)
+        }
     }
 
     pub(crate) fn for_screen(screen: &Arc<SessionScreen>) -> Self {
@@ -79,34 +77,36 @@ impl ApproveTool for DenyWithoutPerson {
 
 /// Forwards the agent's events.
 struct EventForwarder {
-    events: EventQueueSender,
+    events: EventSink,
     wanted: fn(&AgentEvent) -> bool,
 }
 
 impl Observer for EventForwarder {
     fn observe(&self, event: &AgentEvent) {
         if (self.wanted)(event) {
-            self.events.send(event.clone());
+            (self.events)(event.clone());
         }
     }
 }
 
-/// Converts panels and insertions into displayed text.
+/// Converts panels and insertions into displayed text, and passes commands to the owner of the session.
 pub(crate) struct PrintingFrontend {
-    events: EventQueueSender,
+    screen: Arc<SessionScreen>,
+    events: EventSink,
 }
 
 impl PrintingFrontend {
-    /// Creates an output that sends to `events`, like the extensions' notes.
-    pub(crate) fn new(events: EventQueueSender) -> Self {
-        Self { events }
+    /// Creates an output whose texts wait at this screen, like the extensions' notes.
+    pub(crate) fn new(screen: &Arc<SessionScreen>) -> Self {
+        Self { screen: Arc::clone(screen), events: screen.events() }
     }
 
     fn display_text(&self, extension: &ExtensionName, text: String) {
-        self.events.send(AgentEvent::ExtDisplay { extension: extension.clone(), text });
+        (self.events)(AgentEvent::ExtDisplay { extension: extension.clone(), text });
     }
 }
 
+#[async_trait]
 impl Frontend for PrintingFrontend {
     fn open_panel(&self, extension: &ExtensionName, panel: &Panel) {
         let title = if panel.title.is_empty() { extension.as_str() } else { &panel.title };
@@ -117,18 +117,28 @@ impl Frontend for PrintingFrontend {
     fn insert(&self, extension: &ExtensionName, text: &str) {
         self.display_text(extension, text.to_owned());
     }
+
+    async fn execute_command(
+        &self,
+        extension: &ExtensionName,
+        request: RpcRequest,
+    ) -> Result<ReplyPayload, CommandFailure> {
+        self.screen.execute_command(extension, request).await
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use haft_core::session::Session;
     use haft_protocol::ids::PanelId;
+    use haft_rpc::SessionOwner;
 
     use super::*;
-    use crate::run::queue::event_queue;
 
     #[test]
     fn shows_panel_as_title_and_rows() {
-        let (sender, mut events) = event_queue();
+        let owner = SessionOwner::new();
+        let screen = owner.open_screen(&Session::in_memory("/".as_ref()));
         let todo = ExtensionName::new("todo");
         let panel = Panel {
             id: PanelId::new("p"),
@@ -136,8 +146,8 @@ mod tests {
             lines: vec!["one".into(), "two".into()],
             footer: "esc close".into(),
         };
-        PrintingFrontend::new(sender).open_panel(&todo, &panel);
+        PrintingFrontend::new(&screen).open_panel(&todo, &panel);
         let text = "todo\none\ntwo".to_owned();
-        assert_eq!(events.try_recv(), Some(AgentEvent::ExtDisplay { extension: todo, text }));
+        assert_eq!(owner.events().try_recv(), Some(AgentEvent::ExtDisplay { extension: todo, text }));
     }
 }

@@ -39,6 +39,7 @@ mod rpc_extensions;
 mod rpc_guide;
 mod rpc_sessions;
 mod rpc_token;
+mod run_controlling;
 mod running;
 mod scene;
 mod secrets;

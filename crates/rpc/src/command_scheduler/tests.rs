@@ -29,6 +29,14 @@ fn turn(desk: &mut CommandScheduler, line: &str) -> String {
         ["finish"] => desk.finish(),
         ["shutdown"] => desk.shutdown(),
         ["closed"] => desk.session_closed(),
+        ["own"] => {
+            desk.begin_own_run();
+            Vec::new()
+        }
+        ["reopen"] => {
+            assert!(desk.reopen());
+            Vec::new()
+        }
         ["done", ticket] => {
             desk.complete(CommandTicket(ticket.parse().unwrap()), Ok(ReplyPayload::from_value(NoData {})))
         }

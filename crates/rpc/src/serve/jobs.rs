@@ -6,12 +6,12 @@ use std::sync::Arc;
 use futures::{FutureExt as _, StreamExt as _};
 use haft_core::Prompt;
 use haft_core::compact::CompactError;
-use haft_core::error::TurnErrorKind;
+use haft_core::error::{TurnError, TurnErrorKind};
 use haft_core::hooks::UserInput;
 use haft_protocol::content::InputSource;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::rpc::{self, ClientEvent, CommandFailure, PromptCommand, ReplyPayload, RpcEvent};
-use tokio::sync::OwnedMutexGuard;
+use tokio::sync::{OwnedMutexGuard, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::input::{InputUse, resolve_input, run_named_command};
@@ -142,13 +142,15 @@ async fn run_agent(
                 Some(AgentEvent::Done) => last = Some(AgentEvent::Done.into()),
                 Some(event) => {
                     drop(place.take());
-                    session.screen.event(event);
+                    session.show_run_event(event).await;
                 }
                 None => break,
             },
         }
     }
-    let stopped = run.finish().await.is_err_and(|error| matches!(error.kind, TurnErrorKind::Stopped { .. }));
+    let result = run.finish().await;
+    let stopped = matches!(&result, Err(TurnError { kind: TurnErrorKind::Stopped { .. }, .. }));
+    session.report_run_end(result).await;
     JobOutcome { last, stopped }
 }
 
@@ -170,6 +172,17 @@ async fn run_compaction(
 /// Creates an error event outside of a run.
 pub(super) fn error_event(message: impl std::fmt::Display) -> AgentEvent {
     AgentEvent::Error { message: message.to_string(), stage: None }
+}
+
+/// The program's own run. The runs of extensions begin after it is dropped.
+#[derive(Debug)]
+pub struct OwnRun {
+    /// Cancelled when the run must stop.
+    pub stop: CancellationToken,
+    /// Cancelled when all runs have ended and the session closes.
+    pub closing: CancellationToken,
+    /// Dropped at the end of the run.
+    pub(super) _ended: oneshot::Sender<()>,
 }
 
 /// A result of a task.

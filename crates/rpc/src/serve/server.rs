@@ -14,11 +14,12 @@ use haft_protocol::rpc::{
     Command, CommandFailure, CommandKind, ErrorCode, ForkCommand, NewSession, ReplyPayload, RpcEvent,
     RpcRequest, RpcResponse, SessionEnd,
 };
+use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::active_session::{self, ActiveSession, SessionStage};
-use super::jobs::{self, JobOutcome};
+use super::jobs::{self, JobOutcome, OwnRun};
 use super::jobs::{CommandScope, SwitchMode, TaskEvent};
 use super::outcome::{CommandExecution, catch_panics};
 use super::{EndReason, ServeOptions, route, session};
@@ -289,6 +290,23 @@ impl<S: SessionProvider> RpcServer<S> {
         });
     }
 
+    /// Begins a run that the program drives, in the only session. Other runs wait for its end.
+    pub(super) fn begin_own_run(&mut self) -> OwnRun {
+        let id = self.open_sessions.current_id().to_owned();
+        let (sender, ended) = oneshot::channel::<()>();
+        let (mut stop, mut closing) = (CancellationToken::new(), CancellationToken::new());
+        if let Some(seat) = self.open_sessions.get_mut(&id) {
+            seat.scheduler.begin_own_run();
+            (stop, closing) = (seat.stop.clone(), seat.closing.clone());
+        }
+        self.work.spawn(async move {
+            // The sender is dropped at the end of the run.
+            _ = ended.await;
+            TaskEvent::Ended(id, JobOutcome::default())
+        });
+        OwnRun { stop, closing, _ended: sender }
+    }
+
     /// Closes an idle session: ends its extensions and writes its file.
     fn close(&mut self, id: &str) {
         let reason = match self.ending.is_cancelled() {
@@ -424,7 +442,13 @@ impl<S: SessionProvider> RpcServer<S> {
             self.open_sessions.check_can_close_one(id)?;
             self.open_sessions.mark_closing(id, SessionEnd::Requested);
         }
-        let effects = self.scheduler(&place).map(|desk| desk.command_from(from, command)).unwrap_or_default();
+        let reopens = matches!(from, CommandSource::Extension(_)) && !self.ending.is_cancelled();
+        let Some(desk) = self.scheduler(&place) else { return Ok(()) };
+        let reopened = reopens && place == CommandScope::Process && desk.reopen();
+        let mut effects = desk.command_from(from, command);
+        if reopened {
+            effects.extend(desk.finish());
+        }
         self.apply_effects(&place, about.as_deref(), effects);
         Ok(())
     }

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use haft_host::ReloadStats;
 use haft_providers::ScriptedModel;
+use haft_rpc::SessionOwner;
 
 use super::*;
 
@@ -35,10 +36,11 @@ async fn joined(root: &Path, no_ext: bool, tools: ToolChoice) -> RunningAgent {
     let cwd = root.join("work");
     fs::create_dir_all(&cwd).unwrap();
     let home = Home::at(root.join("home"));
-    let plain = RunParts::with_defaults(Session::in_memory(&cwd), Arc::new(model), home, &cwd, search);
+    let session = Session::in_memory(&cwd);
+    let screen = SessionOwner::new().open_screen(&session);
+    let plain = RunParts::with_defaults(session, Arc::new(model), home, &cwd, search);
     let parts = RunParts { tools, ..plain };
-    let (ends, _) = SessionOutputs::for_printing(None, Vec::new());
-    build_agent(parts, ends).await.unwrap()
+    build_agent(parts, SessionOutputs::for_printing(&screen, None, Vec::new())).await.unwrap()
 }
 
 /// Returns the extension tools that the model receives.

@@ -111,23 +111,6 @@ fn mirror_in_python_is_as_new_as_each_question() {
     client.end().expect(0);
 }
 
-#[test]
-fn run_without_a_server_carries_out_no_commands() {
-    let scene = scene().python(
-        "planner",
-        r#"
-emit("ready")
-emit("host_call", id="0", call="get_state", args={})
-for frame in frames():
-    if frame["type"] == "host_result":
-        emit("notify", level="info", message=f"get_state: {frame['code']}")
-"#,
-    );
-    let ran = scene.haft(&["--json", "go"]);
-    ran.expect(0);
-    assert_eq!(ran.of("ext_notify")[0]["message"], "get_state: unsupported");
-}
-
 /// Writes the events about runs and the setup as notes.
 const WATCHES: &str = r#"
 emit("subscribe", events=["agent_start", "settled", "model_changed", "thinking_changed"])

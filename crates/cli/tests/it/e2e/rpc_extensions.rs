@@ -143,3 +143,28 @@ fn reports_untrusted_project() {
     client.end().expect(0);
     assert_eq!(scene.marks(), Vec::<String>::new());
 }
+
+#[test]
+fn replaced_tool_stays_replaced_in_every_run() {
+    let more = json!({"permissions": {"tools": {"replace": ["bash"]}}});
+    let bash = |id| Scenario::new().tool(id, "bash", r#"{"command":"true"}"#);
+    let answers = vec![bash("1"), Scenario::text("Once."), bash("2"), Scenario::text("Twice.")];
+    let scene = Scene::new(answers).custom_python(
+        "shell",
+        &more,
+        &json!({"capabilities": ["tools_2"]}),
+        r#"
+emit("register_tool", name="bash", description="Runs nothing.", schema={"type": "object"}, replaces=True)
+emit("ready")
+for frame in frames():
+    if frame["type"] == "tool_call":
+        result(frame, "not today")
+"#,
+    );
+    let mut client = Client::of(&scene, &[]);
+    assert_eq!(client.prompt("Go."), "Once.");
+    assert_eq!(client.prompt("Again."), "Twice.");
+    client.end().expect(0);
+    let last = scene.server.requests()[3].body.to_string();
+    assert_eq!(last.matches("not today").count(), 2, "{last}");
+}

@@ -53,3 +53,30 @@ fn move_blocks_jobs_and_other_moves() {
     "#;
     assert_snapshot!(played(script));
 }
+
+#[test]
+fn run_of_an_extension_waits_for_the_programs_own() {
+    let script = r#"
+        own
+        finish
+        ext prompt "message":"a"
+        ended
+        ended
+    "#;
+    assert_snapshot!(played(script));
+}
+
+#[test]
+fn closed_process_carries_out_commands_of_extensions() {
+    let script = r#"
+        finish
+        reopen
+        ext get_models
+        finish
+        done 1
+        reopen
+        ext wait_idle
+        finish
+    "#;
+    assert_snapshot!(played(script));
+}

@@ -1,4 +1,4 @@
-//! `SessionSource`: opens the sessions of `haft rpc`.
+//! `SessionSource`: opens the sessions of `haft rpc` and of the screen, and knows models, templates and stored sessions.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -10,13 +10,13 @@ use haft_core::session::Session;
 use haft_protocol::content::InputSource;
 use haft_protocol::ext::HostMode;
 use haft_protocol::rpc::{self, CommandFailure, CommandInfo, ErrorCode, SessionInfo};
-use haft_rpc::{OpenedSession, ScreenFactory, SessionChoice, TemplateExpansion, stored_info};
+use haft_rpc::{OpenedSession, ScreenFactory, SessionChoice, SessionScreen, TemplateExpansion, stored_info};
 
 use crate::args::RunArgs;
 use crate::console::note;
 use crate::exit::Exit;
 use crate::resources::PromptResources;
-use crate::run::{self, RunParts, SelectedSession, SessionOutputs};
+use crate::run::{self, RunParts, RunningAgent, SelectedSession, SessionOutputs};
 use crate::session::SessionFinder;
 use crate::setup::RunSetup;
 
@@ -33,6 +33,8 @@ pub(crate) struct SessionSource {
     resources: Mutex<Arc<PromptResources>>,
     on_open: Box<dyn Fn(&Agent) + Send + Sync>,
     input_source: InputSource,
+    /// True if the process has one session, which its run drives.
+    is_printed_run: bool,
 }
 
 /// A session to open.
@@ -44,15 +46,28 @@ enum RequestedSession {
 
 impl SessionSource {
     pub(crate) fn new(args: RunArgs, records: bool, setup: RunSetup, chosen: SelectedSession) -> Self {
+        let stored = SessionFinder::new(&setup.home, &setup.cwd);
+        Self {
+            records,
+            initial_session: Mutex::new(Some((setup, chosen))),
+            input_source: InputSource::Rpc,
+            is_printed_run: false,
+            ..Self::for_printed_run(args, stored)
+        }
+    }
+
+    /// Creates the source of a process whose run opens the only session.
+    pub(crate) fn for_printed_run(args: RunArgs, stored: SessionFinder) -> Self {
         Self {
             args: Arc::new(args),
-            records,
-            stored: Arc::new(SessionFinder::new(&setup.home, &setup.cwd)),
-            initial_session: Mutex::new(Some((setup, chosen))),
+            records: false,
+            stored: Arc::new(stored),
+            initial_session: Mutex::default(),
             first_model: OnceLock::new(),
             resources: Mutex::default(),
             on_open: Box::new(|_| {}),
-            input_source: InputSource::Rpc,
+            input_source: InputSource::Print,
+            is_printed_run: true,
         }
     }
 
@@ -104,18 +119,29 @@ impl SessionSource {
         parts.session.take_repair_events().into_iter().for_each(|event| events(event));
         let mode =
             if self.input_source == InputSource::Interactive { HostMode::Interactive } else { HostMode::Rpc };
-        let joined = run::build_agent(parts.in_mode(mode), SessionOutputs::for_screen(&screen)).await?;
+        let mut joined = run::build_agent(parts.in_mode(mode), SessionOutputs::for_screen(&screen)).await?;
         if let Err(error) = joined.check().await {
             joined.host.shutdown().await;
             return Err(error);
         }
         (self.on_open)(&joined.agent);
-        *lock(&self.resources) = Arc::new(joined.resources);
-        let opened = OpenedSession::new(joined.agent, screen).with_input_source(self.input_source);
-        Ok(opened.with_extensions(joined.host, joined.builtin))
+        Ok(self.adopt_session(&mut joined, &screen))
     }
 
-    fn resources(&self) -> Arc<PromptResources> {
+    /// Takes the session that the run opened.
+    pub(super) fn adopt_session(
+        &self,
+        joined: &mut RunningAgent,
+        screen: &Arc<SessionScreen>,
+    ) -> OpenedSession {
+        self.first_model.get_or_init(|| joined.agent.model());
+        *lock(&self.resources) = Arc::new(std::mem::take(&mut joined.resources));
+        let opened = OpenedSession::new(joined.agent.clone(), Arc::clone(screen));
+        let opened = opened.with_input_source(self.input_source);
+        opened.with_extensions(joined.host.clone(), joined.builtin.clone())
+    }
+
+    pub(super) fn resources(&self) -> Arc<PromptResources> {
         Arc::clone(&lock(&self.resources))
     }
 }
@@ -161,6 +187,10 @@ impl haft_rpc::SessionProvider for SessionSource {
         which: SessionChoice,
         screens: &ScreenFactory,
     ) -> Result<OpenedSession, CommandFailure> {
+        if self.is_printed_run {
+            let error = "this program answers one prompt in one session; use `haft rpc` for more";
+            return Err(CommandFailure::new(ErrorCode::Unsupported, error));
+        }
         let (setup, wanted) = self.resolve_request(which).await?;
         let opened = async { self.open_session(self.parts(setup, wanted).await?, screens).await };
         opened.await.map_err(|error| command_failure(&error))
