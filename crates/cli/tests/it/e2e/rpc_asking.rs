@@ -183,6 +183,27 @@ fn gate_in_python_asks_the_person() {
     assert!(!scene.world.project().join("touched").exists());
 }
 
+#[test]
+fn reload_withdraws_the_question_of_a_gate() {
+    let scene = scene(&["touch one", "touch two"]).python("guard", ASKS);
+    let mut client = Client::of(&scene, &[]);
+    client.done("hello", &json!({"ui": true}));
+    client.done("prompt", &json!({"message": "go"}));
+    let asked = client.event("ui_request");
+    assert_eq!(asked["extension"], "guard");
+    client.done("reload_ext", &json!({"name": "guard"}));
+    let withdrawn = client.event("ui_done");
+    assert_eq!((&withdrawn["id"], &withdrawn["why"]), (&asked["id"], &json!("cancelled")));
+    // The new process asks about the next call.
+    let asked = client.event("ui_request");
+    assert_eq!((&asked["kind"], &asked["extension"]), (&json!("select"), &json!("guard")));
+    client.done("ui_response", &json!({"request": asked["id"], "value": "Yes"}));
+    client.event("done");
+    client.end().expect(0);
+    let exists = |name| scene.world.project().join(name).exists();
+    assert!(!exists("one") && exists("two"));
+}
+
 /// The exit code is 3, as in a run.
 #[test]
 fn failing_gate_ends_server_without_answer() {
