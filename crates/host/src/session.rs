@@ -36,7 +36,7 @@ use std::time::{Duration, Instant};
 use haft_core::hooks::GateClock;
 use haft_packages::Permissions;
 use haft_protocol::defense::{Defense, is_up};
-use haft_protocol::ext::{CancelRequest, HostFrame, Limits, Ping, capability};
+use haft_protocol::ext::{CancelRequest, HostFrame, Limits, Ping, ToolCancel, capability};
 use haft_protocol::ids::{ExtensionName, RequestId};
 
 use crate::timeouts::Timeouts;
@@ -261,6 +261,8 @@ impl<T> ExtensionSession<T> {
     fn send_cancel(&mut self, id: RequestId, kind: QuestionKind, now: Instant) {
         if kind.is_cancellable() && self.offers.has_capability(capability::CANCEL) {
             self.send_message(HostFrame::Cancel(CancelRequest { id }), now);
+        } else if kind == QuestionKind::Tool && self.offers.has_capability(capability::TOOL_CANCEL) {
+            self.send_message(HostFrame::ToolCancel(ToolCancel { id }), now);
         }
     }
 

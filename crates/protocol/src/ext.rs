@@ -32,6 +32,7 @@ mod show;
 mod status;
 mod subscription;
 mod tool;
+mod zot_call;
 
 pub use crate::agent_state::{ContextData, QueueData, ToolInfo};
 pub use crate::dialog::UiAnswer;
@@ -79,3 +80,4 @@ pub use show::{InsertCall, SetEditorCall, SetTitleCall, SetWorkingCall, ShowCall
 pub use status::SetStatus;
 pub use subscription::{InterceptRole, Subscription};
 pub use tool::{ResultBlock, ToolCallFrame, ToolCallProgress, ToolResultFrame, joined_result_text};
+pub use zot_call::{SubmitSlash, SubmitText, ToolCancel, ToolRequest, ToolRequestCancel, ToolRequestResult};

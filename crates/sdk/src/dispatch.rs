@@ -134,6 +134,8 @@ impl FrameDispatcher {
                 self.enqueue_one_way(OneWay::Panel(close.panel_id, PanelEvent::Closed))?
             }
             HostFrame::Cancel(cancel) => self.host.open_requests().cancel(&cancel.id),
+            // Frames of newer zot versions, which the SDK does not ask for.
+            HostFrame::ToolCancel(_) | HostFrame::ToolResult(_) => {}
             HostFrame::HostResult(result) => self.host.deliver_result(result),
             HostFrame::Progress(progress) => self.host.calls().deliver_piece(progress),
             HostFrame::State(change) => self.host.session_mirror().apply_state(change),

@@ -63,6 +63,8 @@ pub fn answer(frame: HostFrame) -> Option<ExtensionFrame> {
         // Not announced, so the host does not send it.
         HostFrame::Ping(_)
         | HostFrame::Cancel(_)
+        | HostFrame::ToolCancel(_)
+        | HostFrame::ToolResult(_)
         | HostFrame::RegisterRejected(_)
         | HostFrame::EventGap(_)
         | HostFrame::HostResult(_)

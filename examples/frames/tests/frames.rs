@@ -61,8 +61,8 @@ fn a_dangerous_call_is_blocked_and_others_pass() {
 
 #[test]
 fn frames_of_a_newer_host_are_ignored() {
-    assert_snapshot!(conversation(&[r#"{"type":"tool_cancel","id":"1"}"#]), @r#"
-    host      {"type":"tool_cancel","id":"1"}
-              (ignores "tool_cancel")
+    assert_snapshot!(conversation(&[r#"{"type":"open_tab","id":"1"}"#]), @r#"
+    host      {"type":"open_tab","id":"1"}
+              (ignores "open_tab")
     "#);
 }

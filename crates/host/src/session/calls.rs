@@ -4,7 +4,7 @@ use haft_protocol::RawJson;
 use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ext::{
     AgentCall, AskCall, EmitCall, FileLockCall, HostCall, HostCallError, HostCallKind, HostCallTarget,
-    HostResult, HostService, ResultBlock, ShowCall,
+    HostFrame, HostResult, HostService, ResultBlock, ShowCall, ToolRequestResult,
 };
 use haft_protocol::ids::RequestId;
 use haft_protocol::rpc::{Command, RpcRequest, SendMessage};
@@ -42,6 +42,29 @@ struct OpenCall {
     /// The number of lines that were written to the extension before the call. The call serves the open
     /// queries among them.
     behind: u64,
+    reply: ReplyForm,
+}
+
+/// The frame that carries the result of a call.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) enum ReplyForm {
+    #[default]
+    HostResult,
+    /// `tool_result` of newer zot versions, with the name of this tool.
+    ToolResult(String),
+}
+
+impl ReplyForm {
+    /// Returns the frame for a result.
+    pub(super) fn to_frame(&self, result: HostResult) -> HostFrame {
+        match self {
+            Self::HostResult => result.into(),
+            Self::ToolResult(name) => {
+                let HostResult { id, content, is_error, .. } = result;
+                ToolRequestResult { id, name: name.clone(), content, is_error }.into()
+            }
+        }
+    }
 }
 
 /// An open request of the host that a call serves.
@@ -70,6 +93,7 @@ impl HostCalls {
         facts: &SessionConfig,
         is_ready: bool,
         lines: u64,
+        reply: ReplyForm,
     ) -> Result<HostCallRequest, CallRefusal> {
         let kind = self.admit(&call, facts, is_ready)?;
         let names_request = call.under.is_some();
@@ -85,7 +109,7 @@ impl HostCalls {
         let tied = names_request || kind.target() != HostCallTarget::Session;
         let (under, behind) = if tied { (under, lines) } else { (None, 0) };
         let id = call.id.map_or_else(|| self.next_unnamed(), CallId::Named);
-        self.open.push(OpenCall { id: id.clone(), kind, under, behind });
+        self.open.push(OpenCall { id: id.clone(), kind, under, behind, reply });
         Ok(HostCallRequest { id, task })
     }
 
@@ -151,10 +175,10 @@ impl HostCalls {
         Some(&under.id)
     }
 
-    /// Ends a call. Returns false if no such call is running.
-    pub(super) fn end(&mut self, id: &CallId) -> bool {
-        let place = self.open.iter().position(|call| call.id == *id);
-        place.map(|place| self.open.swap_remove(place)).is_some()
+    /// Ends a call. Returns the form of its result; `None` if no such call is running.
+    pub(super) fn end(&mut self, id: &CallId) -> Option<ReplyForm> {
+        let place = self.open.iter().position(|call| call.id == *id)?;
+        Some(self.open.swap_remove(place).reply)
     }
 
     /// Returns the open questions to the person that serve this request.

@@ -118,7 +118,9 @@ impl OutboundMessage {
     /// cancellations are never dropped.
     pub(crate) fn is_droppable(&self) -> bool {
         match self {
-            Self::Frame(frame) => !matches!(frame, HostFrame::EventGap(_) | HostFrame::Cancel(_)),
+            Self::Frame(frame) => {
+                !matches!(frame, HostFrame::EventGap(_) | HostFrame::Cancel(_) | HostFrame::ToolCancel(_))
+            }
             Self::Call(_) => false,
             Self::Event(_) => true,
         }

@@ -14,12 +14,12 @@ use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::error::DecodeError;
 use haft_protocol::ext::{
     ExtensionFrame, Hello, HostCall, HostCallError, HostCallKind, HostCallProgress, HostFrame, HostResult,
-    PROTOCOL_VERSION, Pong, QueryResponse, RegisterCommand, RegisterRejected, RegisterTool, Subscribe,
-    ToolCallProgress, capability,
+    PROTOCOL_VERSION, Pong, QueryResponse, RegisterCommand, RegisterRejected, RegisterTool, SubmitSlash,
+    Subscribe, ToolCallProgress, capability,
 };
 use haft_protocol::ids::RequestId;
 
-use super::calls::{CallRefusal, ServedRequest, first_line};
+use super::calls::{CallRefusal, ReplyForm, ServedRequest, first_line};
 use super::dialect::{HELLO, QueryAnswer, SessionDialect};
 use super::grants::{reject_mirror, reject_tool, split_granted};
 use super::mirror_parts::MirrorParts;
@@ -146,7 +146,16 @@ impl<T> ExtensionSession<T> {
             ExtensionFrame::CommandCompletionsResponse(answer) => {
                 self.on_response(QueryResponse::Completions(answer), bytes, now);
             }
-            ExtensionFrame::HostCall(call) => self.on_host_call(call, bytes, now),
+            ExtensionFrame::HostCall(call) => self.on_host_call(call, ReplyForm::HostResult, bytes, now),
+            ExtensionFrame::Submit(submit) => {
+                self.on_host_call(submit.into_host_call(), ReplyForm::HostResult, bytes, now)
+            }
+            ExtensionFrame::SubmitSlash(submit) => self.on_submit_slash(submit, bytes, now),
+            ExtensionFrame::CallTool(call) => {
+                let reply = ReplyForm::ToolResult(call.name.clone());
+                self.on_host_call(call.into_host_call(), reply, bytes, now);
+            }
+            ExtensionFrame::CallToolCancel(cancel) => self.on_host_call_cancel(cancel.id, bytes, now),
             ExtensionFrame::HostCallCancel(cancel) => self.on_host_call_cancel(cancel.id, bytes, now),
             ExtensionFrame::PanelRender(panel) => self.unasked.on_panel_render(panel, now, &mut self.out),
             ExtensionFrame::PanelClose(panel) => self.unasked.on_panel_close(panel, &mut self.out),
@@ -423,7 +432,19 @@ impl<T> ExtensionSession<T> {
         }
     }
 
-    fn on_host_call(&mut self, call: HostCall, bytes: usize, now: Instant) {
+    fn on_submit_slash(&mut self, submit: SubmitSlash, bytes: usize, now: Instant) {
+        match submit.into_host_call() {
+            Some(call) => self.on_host_call(call, ReplyForm::HostResult, bytes, now),
+            None => {
+                self.count_unrequested(bytes, now);
+                let text = "sent submit_slash with a text that does not begin with /".to_owned();
+                self.out.report(FaultCode::FrameInvalid, text);
+            }
+        }
+    }
+
+    /// Begins a call, whose result has the form `reply`.
+    fn on_host_call(&mut self, call: HostCall, reply: ReplyForm, bytes: usize, now: Instant) {
         let id = call.id.clone();
         let is_open = |id: &&RequestId| self.calls.contains(&CallId::Named((*id).clone()));
         if let Some(id) = id.as_ref().filter(is_open)
@@ -440,9 +461,10 @@ impl<T> ExtensionSession<T> {
         let is_ready = self.phase == ConnectionPhase::Ready;
         let name = excerpt(call.call.as_bytes());
         let looping = HostCallKind::from_name(&call.call).and_then(LoopingCall::from_kind);
-        let begun = self
-            .request_of(&call)
-            .and_then(|under| self.calls.begin(call, under, &self.facts, is_ready, self.out.lines));
+        let begun = self.request_of(&call).and_then(|under| {
+            let reply = reply.clone();
+            self.calls.begin(call, under, &self.facts, is_ready, self.out.lines, reply)
+        });
         match begun {
             Ok(request) => {
                 self.unasked.count_call(bytes, now, &mut self.out);
@@ -461,7 +483,7 @@ impl<T> ExtensionSession<T> {
                 let is_named = id.is_some();
                 let result = refusal.into_result(id.unwrap_or_else(|| RequestId::new("")));
                 if is_named {
-                    self.write_result(&result, now);
+                    self.write_result(&result, &reply, now);
                 } else {
                     self.report_failed_call(&name, &result);
                 }
@@ -471,13 +493,13 @@ impl<T> ExtensionSession<T> {
 
     /// Ends a call beyond its rate, which was reported.
     fn drop_looping(&mut self, call: LoopingCall, id: &CallId, now: Instant) {
-        self.calls.end(id);
+        let reply = self.calls.end(id).unwrap_or_default();
         let what = call.plural_name();
         match id {
             CallId::Named(id) => {
                 let text = format!("the extension makes too many {what}; this one is dropped");
                 let result = HostResult::from_failure(id.clone(), HostCallError::Busy, text);
-                self.write_result(&result, now);
+                self.write_result(&result, &reply, now);
             }
             CallId::Unnamed(_) => self.out.log(format!("dropped one of too many {what}")),
         }
@@ -519,14 +541,12 @@ impl<T> ExtensionSession<T> {
     /// Ends a call, whose name is given for a report.
     pub(crate) fn handle_result(&mut self, id: &CallId, name: &str, result: HostResult, now: Instant) {
         let waiting = self.calls.waiting_request(id).cloned();
-        if !self.calls.end(id) {
-            return;
-        }
+        let Some(reply) = self.calls.end(id) else { return };
         if let Some(waiting) = waiting.filter(|waiting| self.calls.questions_under(waiting).is_empty()) {
             self.pending.resume_time(&waiting, now);
         }
         match id {
-            CallId::Named(_) => self.write_result(&result, now),
+            CallId::Named(_) => self.write_result(&result, &reply, now),
             CallId::Unnamed(_) if result.is_error => self.report_failed_call(name, &result),
             CallId::Unnamed(_) => {}
         }
@@ -545,14 +565,14 @@ impl<T> ExtensionSession<T> {
         }
     }
 
-    fn write_result(&mut self, result: &HostResult, now: Instant) {
+    fn write_result(&mut self, result: &HostResult, reply: &ReplyForm, now: Instant) {
         if let Some(text) = self.calls.denial_report(result) {
             self.out.report(FaultCode::PermissionDenied, text);
         }
         if self.absence_reason().is_some() {
             return;
         }
-        match self.out.encode(HostFrame::HostResult(result.clone())) {
+        match self.out.encode(reply.to_frame(result.clone())) {
             Ok(line) => {
                 self.out.write(line, false);
                 self.watch.note_written(now);
@@ -560,7 +580,7 @@ impl<T> ExtensionSession<T> {
             Err(detail) => {
                 let text = format!("the result is too long: {detail}");
                 let refused = HostResult::from_failure(result.id.clone(), HostCallError::Failed, text);
-                if let Ok(line) = self.out.encode(HostFrame::HostResult(refused)) {
+                if let Ok(line) = self.out.encode(reply.to_frame(refused)) {
                     self.out.write(line, false);
                 }
             }
@@ -696,6 +716,10 @@ fn is_unrequested(frame: &ExtensionFrame, phase: &ConnectionPhase) -> bool {
         | ExtensionFrame::CommandCompletionsResponse(_)
         | ExtensionFrame::HostCall(_)
         | ExtensionFrame::HostCallCancel(_)
+        | ExtensionFrame::Submit(_)
+        | ExtensionFrame::SubmitSlash(_)
+        | ExtensionFrame::CallTool(_)
+        | ExtensionFrame::CallToolCancel(_)
         | ExtensionFrame::Pong(_) => false,
         ExtensionFrame::Hello(_) => !matches!(phase, ConnectionPhase::AwaitHello { .. }),
         ExtensionFrame::RegisterCommand(_)

@@ -85,6 +85,8 @@ impl QuestionKind {
             HostFrame::EventIntercept(_) => Some(Self::Intercept),
             HostFrame::HelloAck(_)
             | HostFrame::Cancel(_)
+            | HostFrame::ToolCancel(_)
+            | HostFrame::ToolResult(_)
             | HostFrame::HostResult(_)
             | HostFrame::Progress(_)
             | HostFrame::State(_)

@@ -291,12 +291,14 @@ impl HostContext {
             capability::BUS,
             capability::TOOLS_2,
             capability::CANCEL,
+            capability::TOOL_CANCEL,
             capability::PROGRESS,
             capability::EVENTS_2,
             capability::MIRROR,
             capability::HOOKS_2,
         ];
-        let services = [capability::HOST_SERVICES, capability::FILES, capability::MODELS];
+        let services =
+            [capability::HOST_SERVICES, capability::FILES, capability::MODELS, capability::CALL_TOOL];
         let services = services.into_iter().filter(|_| self.provided.is_some());
         always.into_iter().chain(services).map(str::to_owned).collect()
     }

@@ -122,6 +122,31 @@ async fn tool_of_the_agent_runs_under_the_gates_of_others() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn extension_of_newer_zot_versions_calls_tools_in_its_own_words() {
+    let (_host, _agent, [mut desk, mut guard], _events) = begun(&["call_tool"]).await;
+    let request =
+        |id: &str, args: Value| json!({"type": "call_tool", "id": id, "name": "look", "args": args});
+    desk.send(request("1", json!({"at": "a"}))).await;
+    let question = guard.expect("event_intercept").await;
+    guard.answer(&question, "event_intercept_response", json!({})).await;
+    let content = json!([{"type": "text", "text": "saw {\"at\":\"a\"}"}]);
+    let seen =
+        json!({"type": "tool_result", "id": "1", "name": "look", "content": content, "is_error": false});
+    assert_eq!(desk.expect("tool_result").await, seen);
+    // The request that the call serves is not open.
+    let late = json!({"type": "call_tool", "id": "2", "name": "look", "parent_id": "gone"});
+    desk.send(late).await;
+    let refused = desk.expect("tool_result").await;
+    assert_eq!((&refused["id"], &refused["is_error"]), (&json!("2"), &json!(true)));
+    desk.send(request("3", json!({"long": true}))).await;
+    let question = guard.expect("event_intercept").await;
+    guard.answer(&question, "event_intercept_response", json!({})).await;
+    desk.send(json!({"type": "call_tool_cancel", "id": "3"})).await;
+    let cancelled = desk.expect("tool_result").await;
+    assert_eq!((&cancelled["id"], &cancelled["is_error"]), (&json!("3"), &json!(true)));
+}
+
+#[tokio::test(start_paused = true)]
 async fn tool_of_the_agent_has_a_time_limit() {
     let (_host, _agent, [mut desk, mut guard], _events) = begun(&[]).await;
     call(&mut desk, "call_tool", json!({"name": "look", "args": {"long": true}})).await;

@@ -8,7 +8,8 @@ use crate::ext::{
     CommandResponse, EntriesFrame, EventFrame, EventGap, EventIntercept, EventInterceptResponse, Hello,
     HelloAck, HostCall, HostCallCancel, HostCallProgress, HostResult, LifecycleEvent, Notify, PanelClose,
     PanelKey, PanelRender, PanelResize, Ping, Pong, Ready, RegisterCommand, RegisterRejected, RegisterTool,
-    SessionEvent, SetStatus, Shutdown, ShutdownAck, StateFrame, Subscribe, ToolCallFrame, ToolCallProgress,
+    SessionEvent, SetStatus, Shutdown, ShutdownAck, StateFrame, SubmitSlash, SubmitText, Subscribe,
+    ToolCallFrame, ToolCallProgress, ToolCancel, ToolRequest, ToolRequestCancel, ToolRequestResult,
     ToolResultFrame,
 };
 use crate::read;
@@ -75,6 +76,14 @@ frames! {
         HostCall(HostCall) = "host_call",
         /// Cancels a `host_call`. Needs the capability `host_services`.
         HostCallCancel(HostCallCancel) = "host_call_cancel",
+        /// Sends a prompt, as in newer zot versions.
+        Submit(SubmitText) = "submit",
+        /// Runs a command, as in newer zot versions.
+        SubmitSlash(SubmitSlash) = "submit_slash",
+        /// Runs a tool of the model, as in newer zot versions. Needs the capability `call_tool`.
+        CallTool(ToolRequest) = "call_tool",
+        /// Cancels a `call_tool`.
+        CallToolCancel(ToolRequestCancel) = "call_tool_cancel",
         /// New content of an open panel.
         PanelRender(PanelRender) = "panel_render",
         /// Asks the host to close a panel.
@@ -114,8 +123,13 @@ frames! {
         EventIntercept(EventIntercept) = "event_intercept",
         /// The host no longer waits for a response. Needs the capability `cancel`.
         Cancel(CancelRequest) = "cancel",
+        /// The host no longer waits for a `tool_result`, as in newer zot versions. Needs the capability
+        /// `tool_cancel`.
+        ToolCancel(ToolCancel) = "tool_cancel",
         /// Result of a `host_call`. Needs the capability `host_services`.
         HostResult(HostResult) = "host_result",
+        /// Result of a `call_tool`.
+        ToolResult(ToolRequestResult) = "tool_result",
         /// A part of the value of a `host_call`. Needs the capability `progress`.
         Progress(HostCallProgress) = "progress",
         /// The changed parts of the session's state. Needs the capability `mirror`.

@@ -98,6 +98,10 @@ pub mod capability {
     pub const TOOLS_2: &str = "tools_2";
     /// The extension understands `cancel`.
     pub const CANCEL: &str = "cancel";
+    /// The extension understands `tool_cancel`, as in newer zot versions.
+    pub const TOOL_CANCEL: &str = "tool_cancel";
+    /// The host accepts `call_tool` and `call_tool_cancel`, as in newer zot versions.
+    pub const CALL_TOOL: &str = "call_tool";
     /// The extension sends `progress` during its tool calls. Both sides announce it.
     pub const PROGRESS: &str = "progress";
     /// The extension receives events in the form of `--json`, and can subscribe to all of them,
@@ -147,6 +151,8 @@ pub mod capability {
         STATUS,
         TOOLS_2,
         CANCEL,
+        TOOL_CANCEL,
+        CALL_TOOL,
         PROGRESS,
         EVENTS_2,
         MIRROR,

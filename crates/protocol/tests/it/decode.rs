@@ -43,9 +43,9 @@ fn reads_known_frames() {
 
 #[test]
 fn unknown_frames_keep_their_id() {
-    check(r#"{"type":"submit","text":"hi"}"#, "unknown submit");
-    check(r#"{"type":"call_tool","id":"7","name":"x"}"#, "unknown call_tool #7");
-    check(r#"{"type":"call_tool","id":7}"#, "unknown call_tool");
+    check(r#"{"type":"open_panel","panel":{"id":"p"}}"#, "unknown open_panel");
+    check(r#"{"type":"widget","id":"7","name":"x"}"#, "unknown widget #7");
+    check(r#"{"type":"widget","id":7}"#, "unknown widget");
     check(r#"{"Type":"ready"}"#, "unknown ");
     check("{}", "unknown ");
     check(r#"{"type":null}"#, "unknown ");

@@ -155,6 +155,14 @@ fn provider_request() -> InterceptBeforeProviderRequest {
 fn notifications() -> Vec<HostFrame> {
     vec![
         CancelRequest { id: id("3") }.into(),
+        ToolCancel { id: id("3") }.into(),
+        ToolRequestResult {
+            id: id("t1"),
+            name: "grep".into(),
+            content: vec![ResultBlock::Text { text: "main.rs:1: TODO".into() }],
+            is_error: false,
+        }
+        .into(),
         host_result().into(),
         ask_result().into(),
         HostCallProgress { id: id("c7"), value: json(r#"{"text":"Baking"}"#) }.into(),
@@ -337,6 +345,17 @@ pub(crate) fn extension() -> Vec<ExtensionFrame> {
     frames.extend(host_calls().map(ExtensionFrame::from));
     frames.extend([
         HostCallCancel { id: id("c1") }.into(),
+        SubmitText { text: "Run the tests.".into() }.into(),
+        SubmitSlash { text: "/review src".into() }.into(),
+        ToolRequest {
+            id: id("t1"),
+            name: "grep".into(),
+            args: json(r#"{"pattern":"TODO"}"#),
+            parent_id: None,
+        }
+        .into(),
+        ToolRequest { id: id("t2"), name: "ls".into(), args: json("{}"), parent_id: Some(id("1")) }.into(),
+        ToolRequestCancel { id: id("t1") }.into(),
         PanelRender {
             panel_id: panel(),
             title: String::new(),

@@ -104,6 +104,10 @@ pub(crate) fn host_frame() -> impl Strategy<Value = HostFrame> {
         panel_id().prop_map(|panel_id| PanelClose { panel_id }.into()),
         id().prop_map(|id| Ping { id }.into()),
         id().prop_map(|id| CancelRequest { id }.into()),
+        id().prop_map(|id| ToolCancel { id }.into()),
+        (id(), name(), vec(block(), 0..3), any::<bool>()).prop_map(|(id, name, content, is_error)| {
+            ToolRequestResult { id, name, content, is_error }.into()
+        }),
         (text(), text(), text(), text()).prop_map(|(what, name, permission, reason)| {
             RegisterRejected { what, name, permission, reason }.into()
         }),
@@ -317,6 +321,16 @@ pub(crate) fn extension_frame() -> impl Strategy<Value = ExtensionFrame> {
         (option::of(id()), name(), object(), option::of(id()), option::of(name()))
             .prop_map(|(id, call, args, under, session)| HostCall { id, call, args, under, session }.into()),
         id().prop_map(|id| HostCallCancel { id }.into()),
+        text().prop_map(|text| SubmitText { text }.into()),
+        text().prop_map(|text| SubmitSlash { text }.into()),
+        (id(), name(), object(), option::of(id())).prop_map(|(id, name, args, parent_id)| ToolRequest {
+            id,
+            name,
+            args,
+            parent_id
+        }
+        .into()),
+        id().prop_map(|id| ToolRequestCancel { id }.into()),
         intercept_response(),
         command_response(),
         (id(), vec((text(), text(), text()), 0..3)).prop_map(|(id, items)| {

@@ -47,6 +47,17 @@ fn cancelled_and_overdue_questions_are_reported_to_the_extension() {
 }
 
 #[test]
+fn extension_of_newer_zot_versions_gets_the_cancel_of_its_tools() {
+    let mut fixture = announcing(r#"["tool_cancel"]"#);
+    let (guard, tool) = (fixture.guard("guard"), fixture.tool("tool"));
+    fixture.transcript.clear();
+    fixture.session.cancel(&tool, fixture.now);
+    fixture.session.cancel(&guard, fixture.now);
+    fixture.settle();
+    assert_eq!(fixture.transcript, "+0.000 → {\"type\":\"tool_cancel\",\"id\":\"r2\"}\n");
+}
+
+#[test]
 fn extension_without_the_capability_gets_no_cancel() {
     let mut fixture = announcing("[]");
     let tool = fixture.tool("tool");
