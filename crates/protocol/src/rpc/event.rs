@@ -146,6 +146,12 @@ pub enum RpcEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         path: Option<String>,
     },
+    /// An extension made another session the current one; `session` has its id. A client with a screen
+    /// shows it.
+    SessionSwitched {
+        /// The extension.
+        extension: ExtensionName,
+    },
     /// A session was closed; other processes can open its file.
     SessionClosed {
         /// The reason.

@@ -532,6 +532,7 @@ impl<S: SessionProvider> RpcServer<S> {
             }
             Ok(id) => {
                 drop(self.open_sessions.switch_to(&id));
+                self.announce_switch(&id, caller);
                 Some(CommandExecution::Now(self.open_sessions.describe_session(&id)))
             }
             Err(failure) if self.open_sessions.iter().any(|(id, _)| id.starts_with(named)) => {
@@ -545,6 +546,13 @@ impl<S: SessionProvider> RpcServer<S> {
                 self.open(ticket, SwitchMode::Switch, reviewed);
                 None
             }
+        }
+    }
+
+    /// Tells the client that an extension made this session the current one.
+    fn announce_switch(&self, id: &str, caller: Option<ExtensionName>) {
+        if let Some(extension) = caller {
+            self.client_sink.event(Some(id), RpcEvent::SessionSwitched { extension });
         }
     }
 
@@ -606,6 +614,8 @@ impl<S: SessionProvider> RpcServer<S> {
         };
         if let (Ok(id), SwitchMode::Switch) = (&id, meant) {
             drop(self.open_sessions.switch_to(id));
+            let caller = self.find_caller(&CommandScope::Process, ticket);
+            self.announce_switch(id, caller);
         }
         self.complete_command(&CommandScope::Process, ticket, reply);
         if let Ok(id) = id {

@@ -59,6 +59,24 @@ async fn extension_reads_and_changes_the_session_like_a_client() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn client_learns_that_an_extension_switched_the_session() {
+    let (mut client, mut helper, session) = begun(Program::new([])).await;
+    let other = run(&mut helper, "new_session", json!({})).await["value"]["session"].clone();
+    for id in [&other, &json!(session)] {
+        let switch =
+            json!({"type": "host_call", "id": "s", "call": "switch_session", "args": {}, "session": id});
+        helper.send(switch).await;
+        assert_eq!(helper.expect("host_result").await["value"]["session"], *id);
+        let told = client.until("session_switched").await;
+        assert_eq!((&told["extension"], &told["session"]), (&json!("helper"), id));
+    }
+    // The client knows of its own switches.
+    client.ask(json!({"type": "switch_session", "session": other})).await;
+    let said = end(client, helper).await;
+    assert_eq!(said.matches("session_switched").count(), 2, "{said}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn failed_command_has_the_code_and_text_of_the_client() {
     let (mut client, mut helper, _) = begun(Program::new([])).await;
     for (call, args, code) in [
@@ -169,4 +187,21 @@ async fn extension_ends_the_process_in_an_orderly_way() {
     let (end, said) = ended.await.unwrap();
     assert_eq!(end.unwrap(), haft_rpc::EndReason::Requested);
     assert!(said.contains("session_closed"), "{said}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn extension_of_newer_zot_versions_sends_prompts_and_commands_in_its_own_words() {
+    let (mut client, mut helper, _) = begun(Program::new([Answer::Say("Done.")])).await;
+    helper.send(json!({"type": "submit", "text": "Tidy up."})).await;
+    client.until("done").await;
+    helper.send(json!({"type": "submit_slash", "text": "/no-such-command now"})).await;
+    helper.send(json!({"type": "submit_slash", "text": "no command"})).await;
+    let faults = [client.until("extension_error").await, client.until("extension_error").await];
+    let said = end(client, helper).await;
+    assert!(said.contains(r"[from extension helper]\nTidy up."), "{said}");
+    let reports = faults.map(|fault| format!("{}: {}", fault["code"], fault["message"]));
+    insta::assert_snapshot!(reports.join("\n"), @r#"
+    "frame_invalid": "sent submit_slash with a text that does not begin with /"
+    "call_failed": "run_command failed: unknown command /no-such-command; `list_commands` lists the commands"
+    "#);
 }

@@ -1,5 +1,6 @@
 //! Commands about sessions: `/new`, `/resume`, `/tree`, `/fork`, `/name`, `/compact`, `/export`, `/clear`.
 
+use haft_protocol::ids::ExtensionName;
 use haft_protocol::rpc::{
     ClearCommand, CompactCommand, ForkCommand, ListSessions, NewSession, SetName, SwitchSession, TreeCommand,
 };
@@ -85,6 +86,12 @@ fn open_stored(state: &mut AppState, id: String) {
     } else if begin_session_switch(state, SessionOrigin::Stored) {
         switch_to(state, id);
     }
+}
+
+/// Shows the session that an extension made the current one.
+pub(in crate::app) fn follow_extension(state: &mut AppState, session: String, extension: &ExtensionName) {
+    state.flash(format!("[{extension}] opened another session"));
+    open_stored(state, session);
 }
 
 pub(in crate::app) fn keep_current_session(state: &mut AppState) {

@@ -5,6 +5,7 @@ use haft_protocol::event::AgentEvent;
 use haft_protocol::message::TokenUsage;
 use haft_protocol::rpc::{ClientEvent, EventLine, ListExtensions, RpcEvent, SessionEnd, UiRequest};
 
+use super::super::commands::sessions;
 use super::super::deferred_input::QueueSyncState;
 use super::super::intent::AnswerUse;
 use super::super::notes::ExtensionNote;
@@ -29,7 +30,9 @@ fn handle_other_session_event(state: &mut AppState, session: String, event: Clie
     if let ClientEvent::Rpc(RpcEvent::UiDone { id, .. }) = &event {
         state.stack.dialogs.close(id);
     }
-    if let Some(next) = &mut state.deferred.session_switch {
+    if let ClientEvent::Rpc(RpcEvent::SessionSwitched { extension }) = &event {
+        sessions::follow_extension(state, session, extension);
+    } else if let Some(next) = &mut state.deferred.session_switch {
         next.record_event(session, event);
     }
 }
@@ -153,7 +156,7 @@ fn handle_rpc_event(state: &mut AppState, event: RpcEvent, session: Option<Strin
         RpcEvent::ExtStatus { extension, key, text } => {
             state.session.set_status_item(extension, key, text.as_deref());
         }
-        RpcEvent::SessionOpened { .. } => {}
+        RpcEvent::SessionOpened { .. } | RpcEvent::SessionSwitched { .. } => {}
         RpcEvent::SessionClosed { reason } => handle_session_closed(state, reason),
     }
 }

@@ -50,6 +50,23 @@ fn new_session_replaces_the_shown_one() {
 }
 
 #[test]
+fn session_that_an_extension_opened_replaces_the_shown_one() {
+    let mut fake = Fake::new();
+    fake.take_log();
+    let switched = RpcEvent::SessionSwitched { extension: extension("handoff") };
+    fake.event_of(switched.clone(), Some("0199-next-1".to_owned()));
+    insta::assert_snapshot!(steps(&fake.take_log()), @r#"
+    > switch_session @0199-next-1
+    ? Conversation { session: "0199-next-1" }
+    > close_session
+    "#);
+    assert!(fake.screen().contains("[handoff] opened another session"));
+    // The shown session stays.
+    fake.event_of(switched, Some("0199-next-1".to_owned()));
+    assert_eq!(steps(&fake.take_log()), "");
+}
+
+#[test]
 fn keeps_events_of_session_being_opened() {
     let mut fake = Fake::new();
     fake.hold = vec!["new_session"];

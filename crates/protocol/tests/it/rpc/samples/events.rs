@@ -3,7 +3,7 @@
 use haft_protocol::content::{CallPreview, FileDiff, ToolCall};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::SetWorkingCall;
-use haft_protocol::ids::ToolCallId;
+use haft_protocol::ids::{ExtensionName, ToolCallId};
 use haft_protocol::rpc::*;
 
 use super::{panel, todo};
@@ -28,6 +28,7 @@ fn own() -> Vec<RpcEvent> {
         RpcEvent::CompactDone { summary: "half is done".into() },
         RpcEvent::SessionOpened { ephemeral: true, path: None },
         RpcEvent::SessionOpened { ephemeral: false, path: Some("/s/0199.jsonl".into()) },
+        RpcEvent::SessionSwitched { extension: ExtensionName::new("handoff") },
         RpcEvent::SessionClosed { reason: SessionEnd::Requested },
         RpcEvent::SessionClosed { reason: SessionEnd::Shutdown },
         RpcEvent::SessionClosed { reason: SessionEnd::Failed },
