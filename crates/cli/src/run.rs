@@ -12,6 +12,7 @@ mod provider_secrets;
 pub(crate) mod queue;
 mod session;
 pub(crate) mod session_outputs;
+mod session_resources;
 
 use anyhow::Context as _;
 use haft_core::model::ModelInfo;

@@ -35,7 +35,9 @@ pub use haft_protocol::rpc::{escape_control_chars, line};
 pub use outbox::OutboxLimits;
 pub use screen::{ScreenFactory, SessionScreen};
 pub use serve::{EndReason, ServeError, ServeOptions, serve, serve_local};
-pub use session_provider::{OpenedSession, SessionChoice, SessionProvider, TemplateExpansion, stored_info};
+pub use session_provider::{
+    OpenedSession, ProgramTools, SessionChoice, SessionProvider, TemplateExpansion, stored_info,
+};
 pub use writer::{EventWriter, WriteError};
 
 fn shorten_name(name: &str) -> String {

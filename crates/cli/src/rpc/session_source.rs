@@ -15,7 +15,7 @@ use haft_rpc::{OpenedSession, ScreenFactory, SessionChoice, TemplateExpansion, s
 use crate::args::RunArgs;
 use crate::console::note;
 use crate::exit::Exit;
-use crate::resources::PromptResources;
+use crate::resources::{PromptResources, SharedResources};
 use crate::run::{self, RunParts, SelectedSession, SessionOutputs};
 use crate::session::SessionFinder;
 use crate::setup::RunSetup;
@@ -29,8 +29,8 @@ pub(crate) struct SessionSource {
     /// The parts of the first session, until it is opened.
     initial_session: Mutex<Option<(RunSetup, SelectedSession)>>,
     first_model: OnceLock<ModelInfo>,
-    /// Templates and skills, as they were when the latest session was opened.
-    resources: Mutex<Arc<PromptResources>>,
+    /// The templates and skills of the latest session.
+    resources: Mutex<SharedResources>,
     on_open: Box<dyn Fn(&Agent) + Send + Sync>,
     input_source: InputSource,
 }
@@ -110,13 +110,13 @@ impl SessionSource {
             return Err(error);
         }
         (self.on_open)(&joined.agent);
-        *lock(&self.resources) = Arc::new(joined.resources);
+        *lock(&self.resources) = joined.resources.shared_resources();
         let opened = OpenedSession::new(joined.agent, screen).with_input_source(self.input_source);
-        Ok(opened.with_extensions(joined.host, joined.builtin))
+        Ok(opened.with_extensions(joined.host, joined.resources))
     }
 
     fn resources(&self) -> Arc<PromptResources> {
-        Arc::clone(&lock(&self.resources))
+        lock(&self.resources).get()
     }
 }
 

@@ -125,7 +125,7 @@ async fn resolve_prompt(
     screen: &mut RunDisplay,
 ) -> anyhow::Result<PromptResolution> {
     let agent = joined.agent.clone();
-    let templates = joined.resources.find_templates();
+    let templates = joined.resources.shared_resources().get().find_templates();
     let mut input = UserInput::new(prompt, InputSource::Print);
     if let Some((name, args)) = split_command(&input.text) {
         if let Some(owner) = templates.get(name).and_then(|_| owner_of(name, &joined.host.commands())) {
@@ -179,7 +179,7 @@ fn expand_command(
     name: &str,
     args: &str,
 ) -> anyhow::Result<Option<String>> {
-    match joined.resources.expand(templates, name, args) {
+    match joined.resources.shared_resources().get().expand(templates, name, args) {
         TemplateExpansion::Prompt(text) => return Ok(Some(text)),
         TemplateExpansion::Failed(why) => return Exit::Usage.fail(format!("/{name}: {why}")),
         TemplateExpansion::Unknown => {}
