@@ -11,6 +11,7 @@ pub(crate) mod output;
 mod provider_secrets;
 mod session;
 pub(crate) mod session_outputs;
+mod session_resources;
 mod session_source;
 
 use anyhow::Context as _;

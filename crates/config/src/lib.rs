@@ -58,7 +58,7 @@ pub use picoclaw::HooksFile;
 pub use project::UntrustedItem;
 pub use read::text as read_text;
 pub use secrecy::{ExposeSecret, SecretString};
-pub use skill::{Skill, SkillSet};
+pub use skill::{FileCheck, Skill, SkillSet};
 pub use template::{Template, TemplateExpansion, TemplateSet};
 pub use trust::{
     ChangeSet, ParseDigestError, ProjectDigest, ProjectDigestError, Snapshot, SnapshotError, TrustDecision,

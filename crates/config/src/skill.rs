@@ -30,6 +30,9 @@ const MAX_LISTED: usize = 100;
 /// The maximum depth of listed directories.
 const MAX_DEPTH: usize = 4;
 
+/// Says whether a file may be used; an error is the reason why it may not.
+pub type FileCheck<'a> = dyn Fn(&Path) -> Result<(), String> + 'a;
+
 /// A skill that can be loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skill {
@@ -68,7 +71,7 @@ impl SkillSet {
         let users = [Some(home.skills_dir()), user_home.map(agents_dir)].into_iter().flatten();
         let users: Vec<_> = users.filter_map(|dir| Some((dir.canonicalize().ok()?, dir))).collect();
         for (_, dir) in &users {
-            found.scan(dir, Owner::User);
+            found.scan(dir, Owner::User, &|_| Ok(()));
         }
         for dir in [project.dir.join(".haft").join("skills"), agents_dir(&project.dir)] {
             // If the project is the user's home directory, its skills are the user's.
@@ -77,11 +80,27 @@ impl SkillSet {
                 continue;
             }
             match project.is_trusted() {
-                true => found.scan(&dir, Owner::Project),
+                true => found.scan(&dir, Owner::Project, &|_| Ok(())),
                 false => found.unused.push(UntrustedItem { path: dir, sets: Vec::new() }),
             }
         }
         found
+    }
+
+    /// Adds the skills at a path: the directory of a skill, its `SKILL.md`, or a directory that contains skills. `check`
+    /// says whether a file may be used. Problems are added to [`problems`](Self::problems).
+    pub fn add_path(&mut self, path: &Path, owner: Owner, check: &FileCheck<'_>) {
+        let dir = match path.file_name() {
+            Some(name) if *name == *SKILL_FILE => path.parent().unwrap_or(path),
+            _ => path,
+        };
+        if let Err(problem) = check(path) {
+            self.problems.push(problem);
+        } else if dir.join(SKILL_FILE).exists() {
+            self.add_dirs(vec![dir.to_owned()], owner, check);
+        } else {
+            self.scan(dir, owner, check);
+        }
     }
 
     /// Returns the skill with this name.
@@ -89,7 +108,7 @@ impl SkillSet {
         self.skills.iter().find(|skill| skill.name == name)
     }
 
-    fn scan(&mut self, dir: &Path, owner: Owner) {
+    fn scan(&mut self, dir: &Path, owner: Owner, check: &FileCheck<'_>) {
         let entries = match std::fs::read_dir(dir) {
             Ok(entries) => entries,
             Err(error) => return self.problems.push(format!("cannot list {}: {error}", dir.display())),
@@ -97,11 +116,15 @@ impl SkillSet {
         let mut dirs: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
         dirs.retain(|dir| dir.join(SKILL_FILE).exists());
         dirs.sort();
+        self.add_dirs(dirs, owner, check);
+    }
+
+    fn add_dirs(&mut self, dirs: Vec<PathBuf>, owner: Owner, check: &FileCheck<'_>) {
         for dir in dirs {
-            match Skill::read(&dir, owner) {
+            let file = dir.join(SKILL_FILE);
+            match check(&file).and_then(|()| Skill::read(&dir, owner)) {
                 Ok(skill) => self.add(skill),
                 Err(problem) => {
-                    let file = dir.join(SKILL_FILE);
                     self.problems.push(format!("skill {} is not used: {problem}", file.display()));
                 }
             }

@@ -10,10 +10,13 @@ use crate::front_matter;
 use crate::home::Home;
 use crate::project::UntrustedItem;
 use crate::read;
-use crate::skill::Skill;
+use crate::skill::{FileCheck, Skill};
 
 /// The maximum size of a template, in bytes: 256 KiB.
 const MAX_FILE: u64 = 256 * 1024;
+
+/// The maximum number of templates.
+const MAX_TEMPLATES: usize = 1000;
 
 /// A prompt template.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,10 +59,10 @@ impl TemplateSet {
     /// with a name wins.
     pub fn find(home: &Home, project: &Project) -> Self {
         let mut found = Self::default();
-        found.scan(&home.prompts_dir());
+        found.scan(&home.prompts_dir(), &|_| Ok(()));
         let Some(projects) = projects_dir(home, project) else { return found };
         match project.is_trusted() {
-            true => found.scan(&projects),
+            true => found.scan(&projects, &|_| Ok(())),
             false => found.unused.extend(Self::untrusted_templates(home, project)),
         }
         found
@@ -70,6 +73,24 @@ impl TemplateSet {
         let path = projects_dir(home, project)
             .filter(|dir| !project.is_trusted() && !template_files(dir).is_empty())?;
         Some(UntrustedItem { path, sets: Vec::new() })
+    }
+
+    /// Adds the templates at a path: a Markdown file, or a directory that contains some. `check` says whether a file may
+    /// be used. Problems are added to [`problems`](Self::problems).
+    pub fn add_path(&mut self, path: &Path, check: &FileCheck<'_>) {
+        if let Err(problem) = check(path) {
+            return self.problems.push(problem);
+        }
+        if !path.is_file() {
+            return self.scan(path, check);
+        }
+        match is_template_file(path) {
+            true => self.add_file(path, check),
+            false => self.problems.push(format!(
+                "template {} is not used: the file name does not end with .md",
+                path.display()
+            )),
+        }
     }
 
     /// True if a template with this name exists and is not used.
@@ -98,14 +119,20 @@ impl TemplateSet {
         }
     }
 
-    fn scan(&mut self, dir: &Path) {
+    fn scan(&mut self, dir: &Path, check: &FileCheck<'_>) {
         for path in template_files(dir) {
-            match Template::read(&path) {
-                Ok(template) => self.add(template),
-                Err(problem) => {
-                    self.problems.push(format!("template {} is not used: {problem}", path.display()))
-                }
-            }
+            self.add_file(&path, check);
+        }
+    }
+
+    fn add_file(&mut self, path: &Path, check: &FileCheck<'_>) {
+        let within_limit = || match self.templates.len() < MAX_TEMPLATES {
+            true => check(path),
+            false => Err(format!("the limit of {MAX_TEMPLATES} templates is reached")),
+        };
+        match within_limit().and_then(|()| Template::read(path)) {
+            Ok(template) => self.add(template),
+            Err(problem) => self.problems.push(format!("template {} is not used: {problem}", path.display())),
         }
     }
 
@@ -131,9 +158,13 @@ fn projects_dir(home: &Home, project: &Project) -> Option<PathBuf> {
 fn template_files(dir: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
+    paths.retain(|path| is_template_file(path));
     paths.sort();
     paths
+}
+
+fn is_template_file(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "md")
 }
 
 impl Template {

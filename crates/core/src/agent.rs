@@ -22,6 +22,7 @@ use crate::hooks::{
     UserBash, UserInput, UserInputDecision, review_command,
 };
 use crate::model::{Model, ModelFacts, ModelInfo, ThinkingLevel};
+use crate::prompt::SystemPrompt;
 use crate::queue::{
     AddMessageError, MessageDelivery, Prompt, QueueDelivery, QueueError, QueueKind, QueuedMessages,
 };
@@ -395,6 +396,11 @@ impl Agent {
     /// Sets the thinking level from the next step on.
     pub fn set_thinking(&self, thinking: ThinkingLevel) {
         self.inner.change_setup(|setup| setup.thinking = thinking);
+    }
+
+    /// Replaces the fixed parts of the system prompt, from the next request on.
+    pub fn set_system_prompt(&self, system: SystemPrompt) {
+        self.inner.set_system_prompt(system);
     }
 
     /// Replaces the tools. A running agent offers the new tools from its next step on. Calls use the new tools at once,

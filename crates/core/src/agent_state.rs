@@ -24,6 +24,7 @@ pub(crate) struct AgentState {
     pub(crate) queues: MessageQueues,
     pub(crate) transcript: Transcript,
     pub(crate) setup: Mutex<AgentSetup>,
+    pub(crate) system: Mutex<Arc<SystemPrompt>>,
     pub(crate) tools: Mutex<Arc<ToolTable>>,
 }
 
@@ -31,7 +32,6 @@ pub(crate) struct AgentState {
 pub(crate) struct AgentConfig {
     pub(crate) hooks: HookSet,
     pub(crate) sources: Vec<Arc<dyn HookSource>>,
-    pub(crate) system: SystemPrompt,
     pub(crate) max_steps: Option<u32>,
     pub(crate) compact: CompactSettings,
     pub(crate) gate_budget: Duration,
@@ -50,6 +50,14 @@ impl AgentState {
         let table = Arc::new(ToolTable::new(tools)?);
         *lock(&self.tools) = table;
         Ok(())
+    }
+
+    pub(crate) fn system_prompt(&self) -> Arc<SystemPrompt> {
+        lock(&self.system).clone()
+    }
+
+    pub(crate) fn set_system_prompt(&self, system: SystemPrompt) {
+        *lock(&self.system) = Arc::new(system);
     }
 
     pub(crate) fn setup(&self) -> AgentSetup {

@@ -232,7 +232,7 @@ impl TurnDriver {
         let mut start = AgentStart { prompt, system_prompt: String::new() };
         let mut sections = Vec::new();
         for hook in self.run.agent.current_hooks().before_agent_start {
-            start.system_prompt = self.run.agent.config.system.render(&tools, &sections);
+            start.system_prompt = self.run.agent.system_prompt().render(&tools, &sections);
             let added = self.run.await_decision(hook.before_agent_start(&self.run.cancel, &start)).await;
             sections.extend(added.unwrap_or_default());
         }

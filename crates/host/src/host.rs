@@ -8,6 +8,7 @@ mod host_state;
 mod lifecycle;
 mod name_registry;
 mod reload;
+mod resources;
 mod start;
 mod status;
 
@@ -20,7 +21,7 @@ use haft_core::ExtensionToolRunner;
 use haft_core::hooks::{HookSet, HookSource};
 use haft_core::tool::Tool;
 use haft_protocol::ext::{
-    CompletionItem, HostFrame, InterceptKind, PanelClose, PanelKey, PanelResize, capability,
+    CompletionItem, HostFrame, InterceptKind, PanelClose, PanelKey, PanelResize, ResourcesReason, capability,
 };
 use haft_protocol::ids::{ExtensionName, PanelId};
 use tokio::sync::watch;
@@ -35,6 +36,7 @@ use crate::agent::tool::ExtensionTool;
 use crate::agent::wait_points::SessionStartBarrier;
 use crate::session::ExtensionState;
 use crate::supervision::config::HostConfig;
+use crate::wire::fault::FaultCode;
 pub use active_extensions::CommandInfo;
 pub use builder::HostBuilder;
 pub use commands::{CommandError, CommandOutcome};
@@ -42,6 +44,7 @@ use host_state::HostState;
 pub use host_state::{DiscoveredExtensions, SpecSource};
 pub use lifecycle::RestartError;
 pub use reload::ReloadStats;
+pub use resources::ExtensionResources;
 pub use status::ExtensionStatus;
 use status::status;
 
@@ -141,6 +144,28 @@ impl Host {
     /// turn.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.inner.shared.changes.subscribe()
+    }
+
+    /// Asks the extensions for skills and prompt templates, all at the same time, and returns the answers in the
+    /// order of the extensions. Does not ask those in `known`. An extension that is starting is not asked: call
+    /// this function again after [`wait_until_settled`](Self::wait_until_settled). Failures are reported.
+    pub async fn find_resources(
+        &self,
+        reason: ResourcesReason,
+        known: &[ExtensionResources],
+    ) -> Vec<ExtensionResources> {
+        resources::find(&self.inner, reason, known).await
+    }
+
+    /// True if an extension is starting, so that its hooks are not known yet.
+    pub fn has_starting_extension(&self) -> bool {
+        self.inner.active_extensions().iter().any(|entry| entry.state() == ExtensionState::Starting)
+    }
+
+    /// Reports a path of [`find_resources`](Self::find_resources) that cannot be used.
+    pub fn report_resource(&self, extension: &ExtensionName, problem: &str) {
+        let text = format!("resources intercept: {problem}");
+        self.inner.shared.reporter(extension).report_fault(FaultCode::HookError, text);
     }
 
     /// Returns the extensions' hooks for core, now and after every reload. Several agents may share them and

@@ -39,7 +39,7 @@ pub use serve::{
     EndReason, OwnRun, ServeError, ServeOptions, SessionEvents, SessionOwner, serve, serve_local,
 };
 pub use session_provider::{
-    OpenedSession, RunUpdate, SessionChoice, SessionProvider, TemplateExpansion, stored_info,
+    OpenedSession, ProgramTools, RunUpdate, SessionChoice, SessionProvider, TemplateExpansion, stored_info,
 };
 pub use writer::{EventWriter, WriteError};
 

@@ -198,10 +198,37 @@ pub struct OpenedSession {
     pub(crate) record_order: Arc<Mutex<()>>,
 }
 
+/// The tools of the program in a session, which precede those of extensions. A list of tools never changes.
+#[async_trait]
+pub trait ProgramTools: Send + Sync {
+    /// Returns the current tools.
+    fn tools(&self) -> Vec<Arc<dyn Tool>>;
+
+    /// Prepares the session for the extensions after a reload.
+    async fn extensions_reloaded(&self) {}
+}
+
+#[async_trait]
+impl<T: ProgramTools + ?Sized> ProgramTools for Arc<T> {
+    fn tools(&self) -> Vec<Arc<dyn Tool>> {
+        (**self).tools()
+    }
+
+    async fn extensions_reloaded(&self) {
+        (**self).extensions_reloaded().await;
+    }
+}
+
+#[async_trait]
+impl ProgramTools for Vec<Arc<dyn Tool>> {
+    fn tools(&self) -> Vec<Arc<dyn Tool>> {
+        self.clone()
+    }
+}
+
 pub(crate) struct SessionExtensions {
     pub(crate) host: Host,
-    /// The tools of the program, which precede those of extensions.
-    pub(crate) own: Vec<Arc<dyn Tool>>,
+    pub(crate) own: Arc<dyn ProgramTools>,
 }
 
 impl OpenedSession {
@@ -217,8 +244,8 @@ impl OpenedSession {
     /// Adds the extensions of this host, whose front end and event sink are the screen. The agent
     /// now also has their tools, after the program's own.
     #[must_use]
-    pub fn with_extensions(self, host: Host, own: Vec<Arc<dyn Tool>>) -> Self {
-        Self { extensions: Some(SessionExtensions { host, own }), ..self }
+    pub fn with_extensions(self, host: Host, own: impl ProgramTools + 'static) -> Self {
+        Self { extensions: Some(SessionExtensions { host, own: Arc::new(own) }), ..self }
     }
 
     /// Sets the origin of the client's inputs, which hooks receive. The default is
@@ -286,10 +313,18 @@ impl OpenedSession {
         let mut tools = ToolSet::default();
         // The host lets an extension's tool have the name of a tool of the program only if the user agreed
         // that it replaces that tool.
-        own.iter().cloned().chain(host.tools()).for_each(|tool| tools.replace(tool));
+        own.tools().into_iter().chain(host.tools()).for_each(|tool| tools.replace(tool));
         if let Err(error) = self.agent.set_tools(tools) {
             tracing::error!(%error, "cannot set the tools; the agent keeps the previous ones");
         }
+    }
+
+    /// Prepares the session for the extensions after a reload, and sets the tools.
+    pub(crate) async fn adopt_reloaded(&self) {
+        if let Some(extensions) = &self.extensions {
+            extensions.own.extensions_reloaded().await;
+        }
+        self.offer_tools();
     }
 
     /// Shuts down the extensions, if there are any, and waits for their end.
@@ -324,6 +359,6 @@ pub fn stored_info(found: &SessionFile, summary: SessionSummary) -> SessionInfo 
 
 impl std::fmt::Debug for SessionExtensions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Extensions").field("own", &self.own.len()).finish_non_exhaustive()
+        f.debug_struct("Extensions").field("own", &self.own.tools().len()).finish_non_exhaustive()
     }
 }

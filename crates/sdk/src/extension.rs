@@ -6,15 +6,15 @@ use haft_protocol::RawJson;
 use haft_protocol::ext::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeForkDecision,
     BeforeProviderRequestDecision, BeforeSettleDecision, BeforeSwitchDecision, BeforeTreeDecision,
-    BusMessage, CommandAction, ContextDecision, ExtensionFrame, Hello, InputDecision, InterceptAgentEnd,
+    BusMessage, CommandAction, ContextDecision, ExtensionFrame, InputDecision, InterceptAgentEnd,
     InterceptAgentStart, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact,
     InterceptBeforeFork, InterceptBeforeProviderRequest, InterceptBeforeSettle, InterceptBeforeSwitch,
     InterceptBeforeTree, InterceptContext, InterceptInput, InterceptKind, InterceptMessageEnd,
-    InterceptMessageStart, InterceptSessionShutdown, InterceptSessionStart, InterceptToolCall,
-    InterceptToolEnd, InterceptToolResult, InterceptTurnEnd, InterceptTurnStart, InterceptUserBash,
-    LifecycleEvent, MessageEndDecision, MirrorPart, Ready, RegisterCommand, RegisterRejected, RegisterTool,
-    SessionEvent, Subscribe, Subscription, ToolCallDecision, ToolResultDecision, TurnStartDecision,
-    UserBashDecision, capability,
+    InterceptMessageStart, InterceptResources, InterceptSessionShutdown, InterceptSessionStart,
+    InterceptToolCall, InterceptToolEnd, InterceptToolResult, InterceptTurnEnd, InterceptTurnStart,
+    InterceptUserBash, LifecycleEvent, MessageEndDecision, MirrorPart, Ready, RegisterCommand,
+    RegisterRejected, RegisterTool, ResourcesDecision, SessionEvent, Subscribe, Subscription,
+    ToolCallDecision, ToolResultDecision, TurnStartDecision, UserBashDecision, capability,
 };
 use haft_protocol::ids::PanelId;
 use haft_protocol::limits::MAX_TOOLS;
@@ -32,12 +32,14 @@ use crate::tool_builder::ToolBuilder;
 
 pub(crate) mod check;
 mod event_handlers;
+mod hello;
 mod hook_handlers;
 mod tool_call;
 mod waits;
 
 pub(crate) use event_handlers::EventHandler;
 use event_handlers::EventHandlers;
+use hello::build_hello;
 use hook_handlers::HookHandlers;
 pub use tool_call::{GateDecision, ToolSelection};
 pub(crate) use tool_call::{ToolCallHandler, ToolCallHandlerKind};
@@ -567,6 +569,30 @@ impl Extension {
         self.note_duplicate(earlier.is_none(), InterceptKind::BeforeTree)
     }
 
+    /// Adds skills and prompt templates. Called before the first prompt of a session, and after a
+    /// reload of extensions; the answer replaces the earlier one. Must answer within 5 s; a late or
+    /// failed handler adds nothing. Not called by hosts without this hook.
+    ///
+    /// ```
+    /// use haft_sdk::{Extension, ResourcesDecision};
+    ///
+    /// let extension = Extension::new("house", "1.0.0").intercept_resources(|question, _host| async move {
+    ///     let own = ResourcesDecision::default().with_skills("skills").with_templates("prompts");
+    ///     match question.cwd.ends_with("/web") {
+    ///         true => own.with_skills("web-skills"),
+    ///         false => own,
+    ///     }
+    /// });
+    /// # drop(extension);
+    /// ```
+    pub fn intercept_resources(
+        mut self,
+        handler: impl HandlerFn<InterceptResources, ResourcesDecision>,
+    ) -> Self {
+        let earlier = self.hooks.resources.replace(BoxedHandler::new(handler));
+        self.note_duplicate(earlier.is_none(), InterceptKind::Resources)
+    }
+
     fn note_duplicate(mut self, first: bool, kind: InterceptKind) -> Self {
         if !first {
             self.faults.push(format!("intercept {} has two handlers", kind.name()));
@@ -693,7 +719,7 @@ impl Extension {
     /// Returns the frames that are sent at once when the extension starts, without waiting for
     /// `hello_ack`.
     pub(crate) fn opening_frames(&self) -> Vec<ExtensionFrame> {
-        let mut frames = vec![self.hello_frame().into()];
+        let mut frames = vec![build_hello(self).into()];
         frames.extend(self.commands.iter().map(|(command, _)| command.clone().into()));
         frames.extend(self.tools.iter().map(|(tool, _)| tool.clone().into()));
         if !self.needs_roles() {
@@ -726,54 +752,6 @@ impl Extension {
         let plain = |entry: &Subscription| *entry == Subscription::new(entry.event.as_str());
         self.waits.subscribed_kinds().next().is_some()
             || !self.events.event_subscriptions().iter().chain(&self.intercept_subscriptions()).all(plain)
-    }
-
-    fn hello_frame(&self) -> Hello {
-        let has_intercepts = self.intercept_kinds().next().is_some();
-        let offered = [
-            (!self.commands.is_empty(), capability::COMMANDS),
-            (!self.tools.is_empty(), capability::TOOLS),
-            (!self.events.is_empty() || has_intercepts, capability::EVENTS),
-            (!self.panels.is_empty(), capability::PANELS),
-            (!self.panels.is_empty(), capability::PANEL_RESIZE),
-        ];
-        // Hooks without a capability are those of zot.
-        let hooks = self.hooks.subscribed_kinds().map(InterceptKind::name);
-        let hooks = hooks.filter(|name| capability::ALL.contains(name)).map(|name| (true, name));
-        let others = [
-            (true, capability::PING),
-            (!self.events.is_empty(), capability::EVENT_GAP),
-            (
-                self.events.reads_session_events() || self.waits.subscribed_kinds().next().is_some(),
-                capability::EVENTS_2,
-            ),
-            (!self.mirror.is_empty(), capability::MIRROR),
-            (self.may_end_turns(), capability::HOOKS_2),
-            (self.events.reads_bus(), capability::BUS),
-            (true, capability::HOST_SERVICES),
-            (self.rejected.is_some(), capability::REGISTER_REJECTED),
-            (!self.tools.is_empty(), capability::TOOLS_2),
-            (true, capability::PROGRESS),
-            (!self.tools.is_empty() || !self.commands.is_empty() || has_intercepts, capability::CANCEL),
-        ];
-        let all = offered.into_iter().chain(hooks).chain(others);
-        let capabilities = all.filter(|(present, _)| *present).map(|(_, name)| name.to_owned());
-        Hello {
-            name: self.name.clone(),
-            version: self.version.clone(),
-            capabilities: capabilities.collect(),
-            protocol_version: None,
-            mirror: self.mirror.iter().map(|part| part.name().to_owned()).collect(),
-        }
-    }
-
-    /// True if a handler may end a turn or answer a call. Gates only allow or block.
-    fn may_end_turns(&self) -> bool {
-        let is_gate = |handler: &ToolCallHandler| matches!(handler.kind, ToolCallHandlerKind::Gate(_));
-        self.hooks.tool_result.is_some()
-            || self.hooks.context.is_some()
-            || self.hooks.message_end.is_some()
-            || !self.tool_calls.iter().all(is_gate)
     }
 
     fn intercept_subscriptions(&self) -> Vec<Subscription> {

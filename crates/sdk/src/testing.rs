@@ -33,11 +33,11 @@ use haft_protocol::ext::{
     HelloAck, HostFrame, HostQuery, InputDecision, InterceptAssistantMessage, InterceptBeforeAgentStart,
     InterceptBeforeCompact, InterceptBeforeFork, InterceptBeforeProviderRequest, InterceptBeforeSettle,
     InterceptBeforeSwitch, InterceptBeforeTree, InterceptContext, InterceptHook, InterceptInput,
-    InterceptMessageEnd, InterceptToolCall, InterceptToolResult, InterceptTurnStart, InterceptUserBash,
-    InvokeCommand, LifecycleEvent, MessageEndDecision, PROTOCOL_VERSION, Panel, PanelClose, PanelKey,
-    PanelResize, QueryCompletions, QueryResponse, RegisterCommand, RegisterRejected, RegisterTool,
-    SessionEvent, ShowCall, Shutdown, StateFrame, SwitchReason, ToolCallDecision, ToolResultDecision,
-    TurnStartDecision, UiAnswer, UserBashDecision,
+    InterceptMessageEnd, InterceptResources, InterceptToolCall, InterceptToolResult, InterceptTurnStart,
+    InterceptUserBash, InvokeCommand, LifecycleEvent, MessageEndDecision, PROTOCOL_VERSION, Panel,
+    PanelClose, PanelKey, PanelResize, QueryCompletions, QueryResponse, RegisterCommand, RegisterRejected,
+    RegisterTool, ResourcesDecision, ResourcesReason, SessionEvent, ShowCall, Shutdown, StateFrame,
+    SwitchReason, ToolCallDecision, ToolResultDecision, TurnStartDecision, UiAnswer, UserBashDecision,
 };
 use haft_protocol::ids::{ExtensionName, PanelId, RequestId, ToolCallId};
 use haft_protocol::message::{AssistantBlock, Message, StopCause};
@@ -110,6 +110,7 @@ pub fn host_info() -> HelloAck {
             "before_switch",
             "before_fork",
             "before_tree",
+            "resources",
             "panel_resize",
             "intercept_roles",
             "host_services",
@@ -365,6 +366,11 @@ impl Harness {
     /// Asks the handler of `before_tree`.
     pub async fn before_tree(&self, pending: InterceptBeforeTree) -> BeforeTreeDecision {
         self.query(pending).await
+    }
+
+    /// Asks the handler of `resources`.
+    pub async fn find_resources(&self, reason: ResourcesReason) -> ResourcesDecision {
+        self.query(InterceptResources { cwd: "/work".to_owned(), reason }).await
     }
 
     /// Sends a typed text to the handler of `input`.

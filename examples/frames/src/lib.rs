@@ -57,7 +57,8 @@ pub fn answer(frame: HostFrame) -> Option<ExtensionFrame> {
             | Intercept::UserBash(_)
             | Intercept::BeforeSwitch(_)
             | Intercept::BeforeFork(_)
-            | Intercept::BeforeTree(_) => None,
+            | Intercept::BeforeTree(_)
+            | Intercept::Resources(_) => None,
         },
         HostFrame::Shutdown(_) => Some(ShutdownAck {}.into()),
         // Not announced, so the host does not send it.

@@ -12,10 +12,10 @@ use anyhow::Context as _;
 use haft_config::{CompactionSettings, Config, GrantSettings, Home, OnTimeout, Owner, Project, ToolSettings};
 use haft_core::compact::CompactSettings;
 use haft_core::model::{Model, ThinkingLevel};
+use haft_core::prompt::SKILL_TOOL;
 use haft_core::prompt::SystemPrompt;
 use haft_core::sanitize::sanitize_line;
 use haft_core::session::Session;
-use haft_core::tool::{Tool, ToolSet};
 use haft_core::{Agent, AgentBuilder};
 use haft_host::{ExtensionState, ExtensionStatus, Host, HostConfig, SpecSource, run_in_background};
 use haft_launch::Launcher;
@@ -27,7 +27,8 @@ use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{ExtensionConfig, HostMode};
 use haft_protocol::ids::ExtensionName;
-use haft_tools::{ServiceTools, builtin_tools, skill_tool};
+use haft_rpc::ProgramTools as _;
+use haft_tools::{ServiceTools, builtin_tools};
 use tokio::sync::watch;
 
 use crate::args::RunArgs;
@@ -44,6 +45,7 @@ use super::guarded_tools::{check_guarded_tools, check_required_gates, warn_unkno
 use super::model::{self, ModelResolver};
 use super::provider_secrets::{ProviderSecrets, make_results_private};
 use super::session_outputs::SessionOutputs;
+use super::session_resources::SessionResources;
 
 /// The parts of a run before anything starts.
 pub(crate) struct RunParts {
@@ -256,9 +258,7 @@ pub(crate) struct RunningAgent {
     pub(crate) host: Host,
     /// Changes when the tools of the extensions change.
     pub(crate) changes: watch::Receiver<u64>,
-    pub(crate) resources: PromptResources,
-    /// The tools that precede those of the extensions.
-    pub(crate) builtin: Vec<Arc<dyn Tool>>,
+    pub(crate) resources: Arc<SessionResources>,
     tools: ToolChoice,
 }
 
@@ -277,11 +277,12 @@ pub(crate) async fn build_agent(parts: RunParts, ends: SessionOutputs) -> anyhow
     let environment = parts.secrets.keep_from_commands(environment);
     make_results_private(&parts.home.results_dir());
     let services = ServiceTools::new(environment.clone()).keep_out_of(parts.home.root());
-    let mut builtin = builtin_tools(Arc::new(environment));
-    builtin.extend(parts.resources.skill_source().map(skill_tool));
+    let builtin = builtin_tools(Arc::new(environment));
     let SessionOutputs { events, frontend, attach: joined } = ends;
     parts.trust_event.into_iter().for_each(|event| events(event));
-    let reserved_tools = builtin.iter().map(|tool| tool.spec().name.clone()).collect();
+    // An extension can add the first skill later.
+    let names = builtin.iter().map(|tool| tool.spec().name.clone());
+    let reserved_tools = names.chain([SKILL_TOOL.to_owned()]).collect();
     let source = parts.source;
     let host = Host::builder(HostConfig { reserved_tools, launcher: Some(launcher), ..parts.host })
         .frontend(frontend)
@@ -294,7 +295,6 @@ pub(crate) async fn build_agent(parts: RunParts, ends: SessionOutputs) -> anyhow
         .session(parts.session)
         .after_tool_execute(parts.secrets.keys)
         .hook_source(host.hook_source())
-        .system_prompt(parts.system)
         .thinking(parts.thinking)
         .compaction(parts.compaction);
     builder = parts.other_models.into_iter().fold(builder, AgentBuilder::models);
@@ -303,11 +303,11 @@ pub(crate) async fn build_agent(parts: RunParts, ends: SessionOutputs) -> anyhow
     }
     // Subscribed before the tools are read, so that no change is missed.
     let changes = host.changes();
-    let (tools, resources) = (parts.tools, parts.resources);
     let agent = joined(builder).build()?;
     host.serve(agent.tool_runner());
-    let joined = RunningAgent { agent, host, changes, resources, builtin, tools };
-    joined.offer_tools()?;
+    let (system, own) = (parts.system, parts.resources);
+    let resources = SessionResources::start(agent.clone(), host.clone(), builtin, system, own).await?;
+    let joined = RunningAgent { agent, host, changes, resources, tools: parts.tools };
     joined.choose_tools();
     Ok(joined)
 }
@@ -384,22 +384,13 @@ impl RunningAgent {
     }
 
     fn tool_names(&self) -> Vec<String> {
-        let tools = self.builtin.iter().cloned().chain(self.host.tools());
+        let tools = self.resources.tools().into_iter().chain(self.host.tools());
         tools.map(|tool| tool.spec().name.clone()).collect()
     }
 
-    /// Offers the current tools: the built-in ones, then those of the extensions. The host lets an extension's tool have
-    /// the name of a built-in tool only if the user agreed that it replaces that tool.
+    /// Offers the current tools, as [`SessionResources::offer_tools`].
     pub(crate) fn offer_tools(&self) -> anyhow::Result<()> {
-        let mut set = ToolSet::default();
-        for tool in self.builtin.iter().cloned() {
-            set.add(tool)?;
-        }
-        for tool in self.host.tools() {
-            set.replace(tool);
-        }
-        self.agent.set_tools(set)?;
-        Ok(())
+        self.resources.offer_tools()
     }
 }
 

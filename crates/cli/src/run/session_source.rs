@@ -15,7 +15,7 @@ use haft_rpc::{OpenedSession, ScreenFactory, SessionChoice, SessionScreen, Templ
 use crate::args::RunArgs;
 use crate::console::note;
 use crate::exit::Exit;
-use crate::resources::PromptResources;
+use crate::resources::{PromptResources, SharedResources};
 use crate::run::{self, RunParts, RunningAgent, SelectedSession, SessionOutputs};
 use crate::session::SessionFinder;
 use crate::setup::RunSetup;
@@ -29,8 +29,8 @@ pub(crate) struct SessionSource {
     /// The parts of the first session, until it is opened.
     initial_session: Mutex<Option<(RunSetup, SelectedSession)>>,
     first_model: OnceLock<ModelInfo>,
-    /// Templates and skills, as they were when the latest session was opened.
-    resources: Mutex<Arc<PromptResources>>,
+    /// The templates and skills of the latest session.
+    resources: Mutex<SharedResources>,
     on_open: Box<dyn Fn(&Agent) + Send + Sync>,
     input_source: InputSource,
     /// True if the process has one session, which its run drives.
@@ -119,30 +119,26 @@ impl SessionSource {
         parts.session.take_repair_events().into_iter().for_each(|event| events(event));
         let mode =
             if self.input_source == InputSource::Interactive { HostMode::Interactive } else { HostMode::Rpc };
-        let mut joined = run::build_agent(parts.in_mode(mode), SessionOutputs::for_screen(&screen)).await?;
+        let joined = run::build_agent(parts.in_mode(mode), SessionOutputs::for_screen(&screen)).await?;
         if let Err(error) = joined.check().await {
             joined.host.shutdown().await;
             return Err(error);
         }
         (self.on_open)(&joined.agent);
-        Ok(self.adopt_session(&mut joined, &screen))
+        Ok(self.adopt_session(&joined, &screen))
     }
 
     /// Takes the session that the run opened.
-    pub(super) fn adopt_session(
-        &self,
-        joined: &mut RunningAgent,
-        screen: &Arc<SessionScreen>,
-    ) -> OpenedSession {
+    pub(super) fn adopt_session(&self, joined: &RunningAgent, screen: &Arc<SessionScreen>) -> OpenedSession {
         self.first_model.get_or_init(|| joined.agent.model());
-        *lock(&self.resources) = Arc::new(std::mem::take(&mut joined.resources));
+        *lock(&self.resources) = joined.resources.shared_resources();
         let opened = OpenedSession::new(joined.agent.clone(), Arc::clone(screen));
         let opened = opened.with_input_source(self.input_source);
-        opened.with_extensions(joined.host.clone(), joined.builtin.clone())
+        opened.with_extensions(joined.host.clone(), Arc::clone(&joined.resources))
     }
 
     pub(super) fn resources(&self) -> Arc<PromptResources> {
-        Arc::clone(&lock(&self.resources))
+        lock(&self.resources).get()
     }
 }
 

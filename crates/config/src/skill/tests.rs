@@ -119,3 +119,36 @@ fn loads_own_files_and_rejects_paths_outside() {
         assert!(!skill.load().unwrap().contains("link"));
     }
 }
+
+#[test]
+fn adds_skills_of_a_path_after_the_users() {
+    let fixture = Fixture::new();
+    fixture.skill("home/skills/a", &text("a", "users a"));
+    fixture.skill("ext/skills/a", &text("a", "theirs"));
+    fixture.skill("ext/skills/b", &text("b", "theirs"));
+    fixture.skill("ext/c", &text("c", "theirs"));
+    let d = fixture.skill("ext/d", &text("d", "theirs"));
+    fixture.skill("ext/refused", &text("refused", "theirs"));
+    let mut found = fixture.find(ProjectTrust::Untrusted);
+    let check = |path: &Path| match path.ends_with("refused/SKILL.md") {
+        true => Err("it is refused".to_owned()),
+        false => path.exists().then_some(()).ok_or_else(|| format!("{} is missing", path.display())),
+    };
+    let root = fixture.0.path().join("ext");
+    for path in ["skills", "c", "refused", "nowhere"] {
+        found.add_path(&root.join(path), Owner::User, &check);
+    }
+    found.add_path(&d.join("SKILL.md"), Owner::Project, &check);
+    let names: Vec<_> = found.skills.iter().map(|skill| skill.name.as_str()).collect();
+    assert_eq!(names, ["a", "b", "c", "d"]);
+    assert_eq!(
+        (found.get("a").unwrap().description.as_str(), found.get("d").unwrap().owner),
+        ("users a", Owner::Project)
+    );
+    let expect = [
+        "skill a in ext/skills/a is not used: home/skills/a has the same name and takes precedence",
+        "skill ext/refused/SKILL.md is not used: it is refused",
+        "ext/nowhere is missing",
+    ];
+    assert_eq!(fixture.problems(&found), expect);
+}

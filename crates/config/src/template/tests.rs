@@ -82,3 +82,27 @@ fn expands_skill_command() {
     let unknown = TemplateExpansion::Failed("no skill named \"t\"; available skills: s".into());
     assert_eq!(templates.expand(&skills, "skill:t", ""), unknown);
 }
+
+#[test]
+fn adds_templates_of_a_path_after_the_users() {
+    let more =
+        [("ext/prompts/review.md", "Theirs."), ("ext/prompts/tidy.md", "Tidy."), ("ext/notes.txt", "no")];
+    let (root, mut templates) = found(&[FILES[0], more[0], more[1], more[2]], ProjectTrust::Untrusted);
+    let check = |path: &Path| path.exists().then_some(()).ok_or_else(|| "it is missing".to_owned());
+    for path in ["ext/prompts", "ext/prompts/tidy.md", "ext/notes.txt", "ext/nowhere.md"] {
+        templates.add_path(&root.path().join(path), &check);
+    }
+    let names: Vec<_> = templates.templates.iter().map(|template| template.name.as_str()).collect();
+    assert_eq!(names, ["review", "tidy"]);
+    assert_eq!(templates.get("review").unwrap().description, "Reviews.");
+    let ends = [
+        "has the same name and takes precedence",
+        "has the same name and takes precedence",
+        "the file name does not end with .md",
+        "it is missing",
+    ];
+    assert_eq!(templates.problems.len(), ends.len(), "{:?}", templates.problems);
+    for (problem, end) in templates.problems.iter().zip(ends) {
+        assert!(problem.ends_with(end), "{problem}");
+    }
+}

@@ -51,6 +51,7 @@ pub struct AgentBuilder {
     tools: ToolSet,
     taken: Option<NameTaken>,
     config: AgentConfig,
+    system: SystemPrompt,
     thinking: Option<ThinkingLevel>,
     messages: Vec<Message>,
     session: Option<Session>,
@@ -61,7 +62,6 @@ impl AgentBuilder {
         let config = AgentConfig {
             hooks: HookSet::default(),
             sources: Vec::new(),
-            system: SystemPrompt::default(),
             max_steps: None,
             compact: CompactSettings::default(),
             gate_budget: timeouts::GATE_BUDGET,
@@ -73,6 +73,7 @@ impl AgentBuilder {
             model,
             tools: ToolSet::default(),
             taken: None,
+            system: SystemPrompt::default(),
             config,
             thinking: None,
             messages: Vec::new(),
@@ -231,7 +232,7 @@ impl AgentBuilder {
 
     /// Sets the fixed parts of the system prompt.
     pub fn system_prompt(mut self, system: SystemPrompt) -> Self {
-        self.config.system = system;
+        self.system = system;
         self
     }
 
@@ -314,6 +315,7 @@ impl AgentBuilder {
             queues: MessageQueues::default(),
             transcript,
             setup: Mutex::new(setup),
+            system: Mutex::new(Arc::new(self.system)),
             tools: Mutex::new(Arc::new(tools)),
         };
         Ok(Agent { inner: Arc::new(inner) })

@@ -136,7 +136,7 @@ impl ContextCompactor<'_> {
 
     pub(super) fn fixed_tokens(&self) -> u64 {
         let tools = self.run.agent.tools().offered_specs(self.setup);
-        let system = text_tokens(&self.run.agent.config.system.render(&tools, self.sections));
+        let system = text_tokens(&self.run.agent.system_prompt().render(&tools, self.sections));
         let tools = tools.iter().map(|tool| {
             text_tokens(&tool.name) + text_tokens(&tool.description) + text_tokens(tool.schema.as_str())
         });

@@ -50,7 +50,7 @@ impl<'a> RequestDraft<'a> {
             model: setup.model.info(),
             // The tools stay in the prompt even if none can be called any more, so that the provider's cache stays
             // valid.
-            system: run.agent.config.system.render(&tools, sections),
+            system: run.agent.system_prompt().render(&tools, sections),
             messages: run.agent.transcript.messages(),
             tools: if last { Vec::new() } else { tools },
             thinking: setup.thinking,

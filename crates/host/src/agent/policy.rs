@@ -13,6 +13,7 @@
 //! | `tool_result` | any | the result stays | the result stays | the result stays |
 //! | `input` | any | the input stays | the input stays | the input stays |
 //! | `before_switch`, `before_fork`, `before_tree` | any | the command goes on | the command goes on | the command goes on |
+//! | `resources` | any | no files are added | no files are added | no files are added |
 //! | `before_settle` | any | the run ends | the run ends | the run ends |
 //! | `context` | any | the messages stay | the messages stay | the messages stay |
 //! | `before_provider_request` | any | the request stays | the request stays | the request stays |
@@ -132,6 +133,7 @@ pub(crate) fn fails_closed(hook: InterceptKind, role: InterceptorRole) -> bool {
             | InterceptKind::BeforeSwitch
             | InterceptKind::BeforeFork
             | InterceptKind::BeforeTree
+            | InterceptKind::Resources
             | InterceptKind::BeforeProviderRequest,
             _,
         ) => false,
@@ -229,7 +231,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(tried, 22 * 4 * 12 * 2);
+        assert_eq!(tried, 23 * 4 * 12 * 2);
     }
 
     #[test]

@@ -26,6 +26,7 @@ mod pins;
 mod process_hooks;
 mod processes;
 mod reload;
+mod resources;
 mod scripts;
 mod services;
 mod session_changes;

@@ -275,7 +275,8 @@ impl InterceptPermissionRole {
                 | InterceptKind::UserBash
                 | InterceptKind::BeforeSwitch
                 | InterceptKind::BeforeFork
-                | InterceptKind::BeforeTree,
+                | InterceptKind::BeforeTree
+                | InterceptKind::Resources,
             ) => false,
             (Self::Redactor, event) => event == InterceptKind::AssistantMessage,
             (Self::Gate | Self::Rewrite, _) => true,

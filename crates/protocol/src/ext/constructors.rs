@@ -7,9 +7,9 @@ use serde_json::Value;
 use super::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeForkDecision,
     BeforeProviderRequestDecision, BeforeSettleDecision, BeforeSwitchDecision, BeforeTreeDecision,
-    CommandAction, ContextDecision, InputDecision, MessageEndDecision, Panel, PanelRender, ResultBlock,
-    StopScope, ToolCallAnswer, ToolCallDecision, ToolResultChange, ToolResultDecision, TurnStartDecision,
-    TurnStop, UserBashDecision, UserBashResult,
+    CommandAction, ContextDecision, InputDecision, MessageEndDecision, Panel, PanelRender, ResourcesDecision,
+    ResultBlock, StopScope, ToolCallAnswer, ToolCallDecision, ToolResultChange, ToolResultDecision,
+    TurnStartDecision, TurnStop, UserBashDecision, UserBashResult,
 };
 use crate::ids::PanelId;
 use crate::json::RawJson;
@@ -175,6 +175,22 @@ impl BeforeTreeDecision {
     /// Blocks the command; the person reads the reason.
     pub fn block(reason: impl Into<String>) -> Self {
         Self::Block { reason: reason.into() }
+    }
+}
+
+impl ResourcesDecision {
+    /// Adds a skill's directory, its `SKILL.md`, or a directory that contains skills.
+    #[must_use]
+    pub fn with_skills(mut self, path: impl Into<String>) -> Self {
+        self.skills.push(path.into());
+        self
+    }
+
+    /// Adds a Markdown file, or a directory that contains some.
+    #[must_use]
+    pub fn with_templates(mut self, path: impl Into<String>) -> Self {
+        self.templates.push(path.into());
+        self
     }
 }
 

@@ -25,6 +25,7 @@ mod before_tree;
 mod context;
 mod input;
 mod message_end;
+mod resources;
 mod stop;
 mod tool_call;
 mod tool_result;
@@ -58,6 +59,9 @@ pub use before_tree::{BeforeTreeDecision, InterceptBeforeTree};
 pub use context::{ContextDecision, InterceptContext};
 pub use input::{InputDecision, InterceptInput};
 pub use message_end::{InterceptMessageEnd, MessageEndDecision};
+pub use resources::{
+    InterceptResources, MAX_RESOURCE_PATH, MAX_RESOURCE_PATHS, ResourcesDecision, ResourcesReason,
+};
 pub use stop::{StopScope, TurnStop};
 pub use tool_call::{InterceptToolCall, ToolCallAnswer, ToolCallDecision};
 pub use tool_result::{InterceptToolResult, ToolResultChange, ToolResultDecision};
@@ -214,6 +218,9 @@ hooks! {
     /// Before the session continues from another entry. Needs the capability `before_tree`; zot does
     /// not have it.
     BeforeTree(InterceptBeforeTree) = "before_tree",
+    /// Before the first prompt of a session, and after a reload of extensions. Needs the capability
+    /// `resources`; zot does not have it.
+    Resources(InterceptResources) = "resources",
 }
 
 /// A hook: the extension can stop or change the next action. The extension answers with
@@ -290,7 +297,7 @@ pub struct EventInterceptResponse {
     /// `tool_call`: repeats the tool of the request. Optional. Unless `block` is true, a response
     /// with another tool is a failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tool_name: Option<String>,
+    pub tool_name: Option<Box<str>>,
     /// `assistant_message`: the text that the user sees instead. Empty means no change. Ignored if
     /// `block` is true.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
@@ -310,7 +317,7 @@ pub struct EventInterceptResponse {
     /// `before_compact`, with `summary`: the first entry that stays verbatim. Absent means the
     /// suggested one. The entry must have `may_begin`. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub first_kept: Option<String>,
+    pub first_kept: Option<Box<str>>,
     /// `tool_result`: the new content, an array of blocks as in the frame `tool_result`.
     /// `message_end`: all blocks of the answer. `tool_call`, with the capability `hooks_2`: the
     /// result of the call, so that the tool does not run. Since haft.
@@ -351,10 +358,19 @@ pub struct EventInterceptResponse {
     pub headers: Option<Box<BTreeMap<String, String>>>,
     /// `user_bash`: the command that runs instead. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub command: Option<String>,
+    pub command: Option<Box<str>>,
     /// `user_bash`: the result, so that the command does not run. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<Box<UserBashResult>>,
+    /// `resources`: the paths of skills. Since haft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Vec<String>>")]
+    // The raw JSON, as in `stop`.
+    pub skills: Option<Box<RawJson>>,
+    /// `resources`: the paths of prompt templates. Since haft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Vec<String>>")]
+    pub templates: Option<Box<RawJson>>,
     /// `tool_call`, `tool_result`, `context`, `message_end`: ends the turn for `reason`. Needs the
     /// capability `hooks_2`. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -410,6 +426,8 @@ impl EventInterceptResponse {
             headers: None,
             command: None,
             result: None,
+            skills: None,
+            templates: None,
             stop: None,
             error: String::new(),
         }

@@ -137,6 +137,7 @@ fn changes() -> Vec<HostFrame> {
         resumed_session().into_frame(id("20")),
         InterceptBeforeFork { entry: Some("0a".into()), caller: None }.into_frame(id("21")),
         left_branch().into_frame(id("22")),
+        InterceptResources { cwd: "/w".into(), reason: ResourcesReason::Reload }.into_frame(id("23")),
         InterceptContext { messages: short_conversation() }.into_frame(id("14")),
         InterceptBeforeSettle { text: "Done.".into(), continued: 2 }.into_frame(id("13")),
         InterceptInput { text: "hi".into(), images: Vec::new(), source: InputSource::Rpc }
@@ -536,6 +537,11 @@ fn decisions() -> impl Iterator<Item = EventInterceptResponse> {
         InterceptBeforeFork::respond(BeforeForkDecision::block("later"), id("21")),
         InterceptBeforeTree::respond(BeforeTreeDecision::with_summary("A lock deadlocks."), id("22")),
         InterceptBeforeTree::respond(BeforeTreeDecision::block("later"), id("22")),
+        InterceptResources::respond(ResourcesDecision::default(), id("23")),
+        InterceptResources::respond(
+            ResourcesDecision::default().with_skills("skills").with_templates("prompts/review.md"),
+            id("23"),
+        ),
         InterceptUserBash::respond(UserBashDecision::replace("ls -1"), id("19")),
         InterceptUserBash::respond(UserBashDecision::answer("a.txt\n", 0), id("19")),
         InterceptContext::respond(ContextDecision::Unchanged, id("14")),

@@ -229,6 +229,10 @@ fn intercept() -> impl Strategy<Value = Intercept> {
         (text(), text(), any::<bool>())
             .prop_map(|(command, cwd, excluded)| { InterceptUserBash { command, cwd, excluded }.into() }),
         session_change(),
+        (text(), any::<bool>()).prop_map(|(cwd, reloads)| {
+            let reason = if reloads { ResourcesReason::Reload } else { ResourcesReason::Startup };
+            InterceptResources { cwd, reason }.into()
+        }),
         vec(any_message(), 0..3).prop_map(|messages| InterceptContext { messages }.into()),
         (text(), any::<u32>()).prop_map(|(text, continued)| InterceptBeforeSettle { text, continued }.into()),
         (text(), vec(png_image(), 0..3)).prop_map(|(text, images)| {
@@ -433,13 +437,15 @@ fn intercept_response() -> impl Strategy<Value = ExtensionFrame> {
     let ran = (text(), option::of(any::<i32>()));
     let ran = ran.prop_map(|(output, exit_code)| UserBashResult { output, exit_code });
     let stop = option::of(prop::sample::select(StopScope::ALL));
-    let changes = (result, input, request, (option::of(text()), option::of(ran), stop));
+    let paths = (option::of(json_array()), option::of(json_array()));
+    let changes = (result, input, request, (option::of(text()), option::of(ran), stop), paths);
     (id(), decided, texts, summed_up, changes).prop_map(|(id, decided, texts, summed_up, changes)| {
         let (
             result,
             (text, images, handled, go_on, messages),
             (payload, headers),
             (command, result_of_bash, stop),
+            (skills, templates),
         ) = changes;
         let (block, modified_args, tool_name) = decided;
         let (summary, first_kept) = summed_up;
@@ -450,12 +456,12 @@ fn intercept_response() -> impl Strategy<Value = ExtensionFrame> {
             block,
             reason,
             modified_args,
-            tool_name,
+            tool_name: tool_name.map(Into::into),
             replace_text,
             append_system_prompt,
             system_prompt,
             summary,
-            first_kept,
+            first_kept: first_kept.map(Into::into),
             content,
             details,
             is_error,
@@ -466,8 +472,10 @@ fn intercept_response() -> impl Strategy<Value = ExtensionFrame> {
             messages,
             payload,
             headers: headers.map(Box::new),
-            command,
+            command: command.map(Into::into),
             result: result_of_bash.map(Box::new),
+            skills: skills.map(Box::new),
+            templates: templates.map(Box::new),
             stop: stop.map(|scope| RawJson::from_value(&scope).unwrap()),
             error,
         };

@@ -177,7 +177,7 @@ pub(super) fn reload(session: &Arc<OpenedSession>, wish: ReloadExt) -> CommandEx
                 ReloadStats { stopped: 1, loaded: 1, ready: 1, ..ReloadStats::default() }
             }
         };
-        session.offer_tools();
+        session.adopt_reloaded().await;
         let ReloadStats { stopped, loaded, ready, kept, errors } = reloaded;
         reply_data(ReloadData {
             stopped: stopped as u64,

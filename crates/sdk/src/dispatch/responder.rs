@@ -9,10 +9,10 @@ use haft_protocol::ext::{
     InputDecision, InterceptAgentEnd, InterceptAgentStart, InterceptAssistantMessage,
     InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptBeforeFork, InterceptBeforeProviderRequest,
     InterceptBeforeSettle, InterceptBeforeSwitch, InterceptBeforeTree, InterceptContext, InterceptHook,
-    InterceptInput, InterceptMessageEnd, InterceptMessageStart, InterceptSessionShutdown,
+    InterceptInput, InterceptMessageEnd, InterceptMessageStart, InterceptResources, InterceptSessionShutdown,
     InterceptSessionStart, InterceptToolCall, InterceptToolEnd, InterceptToolResult, InterceptTurnEnd,
     InterceptTurnStart, InterceptUserBash, InvokeCommand, MessageEndDecision, QueryCompletions,
-    ToolCallDecision, ToolResultDecision, TurnStartDecision, UserBashDecision,
+    ResourcesDecision, ToolCallDecision, ToolResultDecision, TurnStartDecision, UserBashDecision,
 };
 use haft_protocol::ids::RequestId;
 
@@ -109,6 +109,7 @@ hook_questions! {
     InterceptBeforeSwitch -> BeforeSwitchDecision;
     InterceptBeforeFork -> BeforeForkDecision;
     InterceptBeforeTree -> BeforeTreeDecision;
+    InterceptResources -> ResourcesDecision;
     InterceptBeforeProviderRequest -> BeforeProviderRequestDecision;
     InterceptContext -> ContextDecision;
     InterceptBeforeSettle -> BeforeSettleDecision;

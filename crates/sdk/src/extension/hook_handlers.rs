@@ -6,8 +6,9 @@ use haft_protocol::ext::{
     ContextDecision, InputDecision, InterceptAssistantMessage, InterceptBeforeAgentStart,
     InterceptBeforeCompact, InterceptBeforeFork, InterceptBeforeProviderRequest, InterceptBeforeSettle,
     InterceptBeforeSwitch, InterceptBeforeTree, InterceptContext, InterceptHook, InterceptInput,
-    InterceptKind, InterceptMessageEnd, InterceptToolResult, InterceptTurnStart, InterceptUserBash,
-    MessageEndDecision, ToolResultDecision, TurnStartDecision, UserBashDecision,
+    InterceptKind, InterceptMessageEnd, InterceptResources, InterceptToolResult, InterceptTurnStart,
+    InterceptUserBash, MessageEndDecision, ResourcesDecision, ToolResultDecision, TurnStartDecision,
+    UserBashDecision,
 };
 
 use crate::handler::BoxedHandler;
@@ -44,5 +45,6 @@ hook_handlers! {
     before_switch: InterceptBeforeSwitch -> BeforeSwitchDecision,
     before_fork: InterceptBeforeFork -> BeforeForkDecision,
     before_tree: InterceptBeforeTree -> BeforeTreeDecision,
+    resources: InterceptResources -> ResourcesDecision,
     before_provider_request: InterceptBeforeProviderRequest -> BeforeProviderRequestDecision,
 }

@@ -9,8 +9,8 @@ use haft_sdk::testing::Harness;
 use haft_sdk::{
     BeforeForkDecision, BeforeProviderRequestDecision, BeforeSettleDecision, BeforeSwitchDecision,
     BeforeTreeDecision, ContextDecision, Extension, InputDecision, InterceptBeforeTree, MessageEndDecision,
-    RawJson, SwitchReason, ToolCallDecision, ToolResultChange, ToolResultDecision, TurnStop,
-    UserBashDecision,
+    RawJson, ResourcesDecision, ResourcesReason, SwitchReason, ToolCallDecision, ToolResultChange,
+    ToolResultDecision, TurnStop, UserBashDecision,
 };
 use serde_json::json;
 
@@ -244,4 +244,20 @@ async fn changes_of_the_session_are_blocked_or_summarized() {
     let summary = harness.before_tree(left_branch(2)).await;
     assert_eq!(summary, BeforeTreeDecision::with_summary("2 left"));
     assert_eq!(harness.before_tree(left_branch(0)).await, BeforeTreeDecision::block("nothing to leave"));
+}
+
+#[tokio::test]
+async fn skills_and_templates_depend_on_the_question() {
+    let house = Extension::new("house", "1").intercept_resources(|question, _host| async move {
+        let own = ResourcesDecision::default().with_skills("skills");
+        match question.reason {
+            ResourcesReason::Startup => own,
+            ResourcesReason::Reload => own.with_templates(question.cwd.replace('/', "prompts-")),
+        }
+    });
+    let harness = Harness::start(house).await;
+    let own = || ResourcesDecision::default().with_skills("skills");
+    assert_eq!(harness.find_resources(ResourcesReason::Startup).await, own());
+    let more = own().with_templates("prompts-work");
+    assert_eq!(harness.find_resources(ResourcesReason::Reload).await, more);
 }

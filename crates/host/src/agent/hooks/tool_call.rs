@@ -238,7 +238,7 @@ fn read_decision(
         return Ok(decision);
     }
     let refuses = matches!(decision, ToolCallDecision::Block { .. } | ToolCallDecision::Stop(_));
-    if let Some(other) = named.filter(|named| !refuses && named != tool) {
+    if let Some(other) = named.filter(|named| !refuses && **named != *tool) {
         let start: String = other.chars().take(64).collect();
         return Err(format!("answered for tool {start:?}, but the request was about {tool:?}"));
     }

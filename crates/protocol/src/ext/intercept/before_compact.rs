@@ -86,7 +86,10 @@ impl InterceptHook for InterceptBeforeCompact {
         } else if response.summary.trim().is_empty() {
             BeforeCompactDecision::Default
         } else {
-            BeforeCompactDecision::Replace { summary: response.summary, first_kept: response.first_kept }
+            BeforeCompactDecision::Replace {
+                summary: response.summary,
+                first_kept: response.first_kept.map(String::from),
+            }
         })
     }
 
@@ -100,7 +103,7 @@ impl InterceptHook for InterceptBeforeCompact {
             }
             BeforeCompactDecision::Replace { summary, first_kept } => {
                 response.summary = summary;
-                response.first_kept = first_kept;
+                response.first_kept = first_kept.map(String::into_boxed_str);
             }
         }
         response

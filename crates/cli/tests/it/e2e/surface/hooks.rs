@@ -1,9 +1,12 @@
 //! Hooks: what each decision of an extension changes, in one run.
 
+use std::fs;
+use std::path::{Path, PathBuf};
+
 use haft_test_support::model_server::Scenario;
 use serde_json::json;
 
-use crate::e2e::requests::{said, system};
+use crate::e2e::requests::{offered, said, system};
 use crate::e2e::rpc_client::Client;
 use crate::e2e::scene::{Scene, bash};
 
@@ -107,4 +110,94 @@ fn run_waits_for_each_event() {
         "session_shutdown quit",
     ];
     assert_eq!(scene.marks(), expect);
+}
+
+/// Adds the files of the directory `more`, of the project, and one that does not exist.
+const ADDS: &str = r#"
+emit("subscribe", intercept=["resources"])
+emit("ready")
+for frame in frames():
+    if frame["type"] == "event_intercept":
+        mark(frame["reason"])
+        more = sorted(os.listdir("more"))
+        answer(frame, skills=["more", os.path.join(frame["cwd"], "theirs")],
+            templates=[os.path.join("more", name) for name in more if name.endswith(".md")] + ["gone.md"])
+"#;
+
+fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+fn write_skill(dir: &Path, name: &str, text: &str) {
+    write(
+        &dir.join(name).join("SKILL.md"),
+        &format!("---\nname: {name}\ndescription: {text}\n---\n{text} Do it.\n"),
+    );
+}
+
+/// Creates a scene with the extension `house`, a skill of the user and one of an untrusted project. Returns the directory
+/// with the files of the extension.
+fn house(answers: Vec<Scenario>) -> (Scene, PathBuf) {
+    let scene = Scene::new(answers).with_python("house", &json!({}), ADDS);
+    let more = scene.world.home().join("more/house/more");
+    write_skill(&more, "tidy", "House tidy.");
+    write(&more.join("sweep.md"), "Sweep $1.");
+    write_skill(&scene.world.home().join("skills"), "own", "My own.");
+    write_skill(&more, "own", "House own.");
+    write_skill(&scene.world.project().join("theirs"), "theirs", "Theirs.");
+    (scene, more)
+}
+
+#[test]
+fn extension_adds_skills_and_templates_to_a_run() {
+    let load = Scenario::new().tool("1", "skill", r#"{"name":"tidy"}"#);
+    let (scene, _) = house(vec![load, Scenario::text("Done."), Scenario::text("Loaded.")]);
+    let ran = scene.haft(&["-p", "/sweep attic"]);
+    ran.expect(0);
+    let requests = scene.server.requests();
+    assert_eq!(said(&requests[0], "user"), ["Sweep attic."]);
+    let prompt = system(&requests[0]);
+    assert!(prompt.contains("- tidy: House tidy.") && prompt.contains("- own: My own."), "{prompt}");
+    assert!(!prompt.contains("House own.") && !prompt.contains("theirs"), "{prompt}");
+    assert!(offered(&requests[0]).contains(&"skill".to_owned()), "{:?}", offered(&requests[0]));
+    assert!(said(&requests[1], "tool")[0].contains("House tidy. Do it."), "{:?}", said(&requests[1], "tool"));
+    for part in ["more/own is not used: ", "theirs is in the project, which is not trusted", "cannot read "] {
+        assert_eq!(ran.stderr.matches(part).count(), 1, "{part}: {}", ran.stderr);
+    }
+    scene.haft(&["-p", "/skill:tidy now"]).expect(0);
+    let asked = said(&scene.server.requests()[2], "user").concat();
+    assert!(asked.contains("House tidy. Do it.") && asked.ends_with("now"), "{asked}");
+    assert_eq!(scene.marks(), ["startup", "startup"]);
+}
+
+#[test]
+fn reload_replaces_the_skills_and_templates_of_an_extension() {
+    let (scene, more) = house(vec![Scenario::text("Swept."), Scenario::text("Mopped.")]);
+    fs::remove_dir_all(more.join("own")).unwrap();
+    fs::remove_dir_all(more.join("tidy")).unwrap();
+    fs::remove_dir_all(scene.world.home().join("skills")).unwrap();
+    let mut client = Client::of(&scene, &[]);
+    client.done("hello", &json!({}));
+    client.prompt("/sweep attic");
+    write_skill(&more, "polish", "House polish.");
+    fs::remove_file(more.join("sweep.md")).unwrap();
+    write(&more.join("mop.md"), "Mop $1.");
+    client.done("reload_ext", &json!({}));
+    let commands = client.done("list_commands", &json!({}));
+    let names: Vec<_> =
+        commands["commands"].as_array().unwrap().iter().map(|command| &command["name"]).collect();
+    assert_eq!(names, ["mop", "skill:polish"]);
+    client.prompt("/mop attic");
+    client.end().expect(0);
+    let requests = scene.server.requests();
+    assert_eq!(said(&requests[1], "user"), ["Sweep attic.", "Mop attic."]);
+    let offers_skills = |at: usize| offered(&requests[at]).contains(&"skill".to_owned());
+    assert!(!offers_skills(0) && !system(&requests[0]).contains("polish"), "{}", system(&requests[0]));
+    assert!(
+        offers_skills(1) && system(&requests[1]).contains("- polish: House polish."),
+        "{}",
+        system(&requests[1])
+    );
+    assert_eq!(scene.marks(), ["startup", "reload"]);
 }
