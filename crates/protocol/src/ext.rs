@@ -52,15 +52,15 @@ pub use host_call::{HostCall, HostCallCancel, HostCallKind, HostCallTarget, Host
 pub use intercept::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeForkDecision,
     BeforeProviderRequestDecision, BeforeSettleDecision, BeforeSwitchDecision, BeforeTreeDecision,
-    CompactEntry, ContextDecision, EventIntercept, EventInterceptResponse, InputDecision, Intercept,
-    InterceptAgentEnd, InterceptAgentStart, InterceptAssistantMessage, InterceptBeforeAgentStart,
+    CompactEntry, ContextChange, ContextDecision, EventIntercept, EventInterceptResponse, InputDecision,
+    Intercept, InterceptAgentEnd, InterceptAgentStart, InterceptAssistantMessage, InterceptBeforeAgentStart,
     InterceptBeforeCompact, InterceptBeforeFork, InterceptBeforeProviderRequest, InterceptBeforeSettle,
     InterceptBeforeSwitch, InterceptBeforeTree, InterceptContext, InterceptHook, InterceptInput,
     InterceptKind, InterceptMessageEnd, InterceptMessageStart, InterceptSessionShutdown,
     InterceptSessionStart, InterceptToolCall, InterceptToolEnd, InterceptToolResult, InterceptTurnEnd,
-    InterceptTurnStart, InterceptUserBash, MessageEndDecision, MessageRole, SessionShutdownReason,
-    SessionStartReason, StopScope, SwitchReason, ToolCallAnswer, ToolCallDecision, ToolResultChange,
-    ToolResultDecision, TurnStartDecision, TurnStop, UserBashDecision, UserBashResult,
+    InterceptTurnStart, InterceptUserBash, MessageEndDecision, MessageRole, RequestOptions, RequestTool,
+    SessionShutdownReason, SessionStartReason, StopScope, SwitchReason, ToolCallAnswer, ToolCallDecision,
+    ToolResultChange, ToolResultDecision, TurnStartDecision, TurnStop, UserBashDecision, UserBashResult,
 };
 pub use limits::Limits;
 pub use mirror::{EntriesFrame, MirrorPart, StateFrame};

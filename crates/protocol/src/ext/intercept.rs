@@ -46,6 +46,7 @@ use crate::json::{RawJson, optional_array, optional_object};
 use crate::named_enum::named_enum;
 use crate::read::{self, null_is_default};
 use crate::reader::{CheckedJson, JsonText, OBJECT};
+use crate::thinking::ThinkingLevel;
 
 pub use assistant_message::{AssistantMessageDecision, InterceptAssistantMessage};
 pub use before_agent_start::{BeforeAgentStartDecision, InterceptBeforeAgentStart};
@@ -55,7 +56,7 @@ pub use before_provider_request::{BeforeProviderRequestDecision, InterceptBefore
 pub use before_settle::{BeforeSettleDecision, InterceptBeforeSettle};
 pub use before_switch::{BeforeSwitchDecision, InterceptBeforeSwitch, SwitchReason};
 pub use before_tree::{BeforeTreeDecision, InterceptBeforeTree};
-pub use context::{ContextDecision, InterceptContext};
+pub use context::{ContextChange, ContextDecision, InterceptContext, RequestOptions, RequestTool};
 pub use input::{InputDecision, InterceptInput};
 pub use message_end::{InterceptMessageEnd, MessageEndDecision};
 pub use stop::{StopScope, TurnStop};
@@ -91,7 +92,7 @@ pub trait InterceptHook: Into<Intercept> {
 macro_rules! hooks {
     ($($(#[$doc:meta])* $hook:ident($question:ident) = $event:literal,)*) => {
         /// The request of a hook; `event` on the wire.
-        #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+        #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
         #[serde(tag = "event")]
         pub enum Intercept {
             $($(#[$doc])* #[serde(rename = $event)] $hook($question),)*
@@ -194,8 +195,8 @@ hooks! {
     /// Before the agent stops because no message waits. Needs the capability `before_settle`; zot does
     /// not have it.
     BeforeSettle(InterceptBeforeSettle) = "before_settle",
-    /// Before each request to the model, with its messages. Needs the capability `context`; zot does
-    /// not have it.
+    /// Before each request to the model, with its messages, tools and options. Needs the capability
+    /// `context`; zot does not have it.
     Context(InterceptContext) = "context",
     /// After an answer of the model, before it is stored. Needs the capability `message_end`; zot does
     /// not have it.
@@ -218,7 +219,7 @@ hooks! {
 
 /// A hook: the extension can stop or change the next action. The extension answers with
 /// `event_intercept_response` within 5 s, for `before_compact` and `before_tree` within 60 s.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct EventIntercept {
     /// The id for the response.
     pub id: RequestId,
@@ -291,6 +292,12 @@ pub struct EventInterceptResponse {
     /// with another tool is a failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_name: Option<String>,
+    /// `tool_call`, with the capability `hooks_2`: the name of another tool to call, with
+    /// `modified_args` or the same arguments. Ignored if `block` is true. Since haft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    // The raw JSON, so that an extension without the capability may have a field of this name.
+    pub modified_tool: Option<RawJson>,
     /// `assistant_message`: the text that the user sees instead. Empty means no change. Ignored if
     /// `block` is true.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
@@ -325,15 +332,22 @@ pub struct EventInterceptResponse {
     /// `tool_result`, and `tool_call` with `content`: true if the call counts as failed. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_error: Option<bool>,
+    /// `tool_result`, and `tool_call` with `content`: a text for the person, in addition to the
+    /// content. For `tool_result`, an empty text removes the one of the tool. Since haft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub display: Option<RawJson>,
     /// `input`: the new text. Ignored if `handled` is true. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// `input`: the new images. Ignored if `handled` is true. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub images: Option<Vec<Image>>,
-    /// `input`: true if the extension has handled the input, so that no prompt is sent. Since haft.
-    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "std::ops::Not::not")]
-    pub handled: bool,
+    /// `input`: true if the extension has handled the input, so that no prompt is sent.
+    /// `tool_result`, and `tool_call` with `content`: true if the person has the result already. Since
+    /// haft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handled: Option<bool>,
     /// `before_settle`: the message with which the run goes on. Empty means that the run ends. Since
     /// haft.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
@@ -342,6 +356,24 @@ pub struct EventInterceptResponse {
     #[serde(default, deserialize_with = "optional_array", skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::json::array_schema")]
     pub messages: Option<RawJson>,
+    /// `context`: another model for the request, `PROVIDER/MODEL` or an id at the same provider.
+    /// Since haft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    // The raw JSON, as in `stop`, because other hooks may have a field of this name.
+    pub model: Option<RawJson>,
+    /// `context`: the thinking level of the request. Since haft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<ThinkingLevel>")]
+    pub thinking: Option<RawJson>,
+    /// `context`: the options of the request, in place of all others. Since haft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<RequestOptions>")]
+    pub options: Option<RawJson>,
+    /// `context`: tools that the request offers in addition. Since haft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Vec<RequestTool>>")]
+    pub tools: Option<RawJson>,
     /// `before_provider_request`: the new body, an object. Since haft.
     #[serde(default, deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::json::object_schema")]
@@ -373,6 +405,11 @@ fn read_field<T: DeserializeOwned>(name: &str, field: Option<RawJson>) -> Result
     read.map_err(|error| AnswerError::new(format!("{name}: {error}")))
 }
 
+/// Writes a field whose type depends on the hook.
+fn write_field<T: Serialize>(field: Option<T>) -> Option<RawJson> {
+    field.and_then(|field| RawJson::from_value(&field).ok())
+}
+
 /// Rejects an explicit `null`: a response with `block` must contain true or false.
 fn yes_or_no<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<bool>, D::Error> {
     bool::deserialize(deserializer).map(Some)
@@ -393,6 +430,7 @@ impl EventInterceptResponse {
             reason: String::new(),
             modified_args: None,
             tool_name: None,
+            modified_tool: None,
             replace_text: String::new(),
             append_system_prompt: String::new(),
             system_prompt: None,
@@ -401,11 +439,16 @@ impl EventInterceptResponse {
             content: None,
             details: None,
             is_error: None,
+            display: None,
             text: None,
             images: None,
-            handled: false,
+            handled: None,
             go_on: String::new(),
             messages: None,
+            model: None,
+            thinking: None,
+            options: None,
+            tools: None,
             payload: None,
             headers: None,
             command: None,
@@ -426,7 +469,16 @@ impl EventInterceptResponse {
     #[must_use]
     pub fn without_hooks_2(self, kind: InterceptKind) -> Self {
         match kind == InterceptKind::ToolCall {
-            true => Self { stop: None, content: None, details: None, is_error: None, ..self },
+            true => Self {
+                stop: None,
+                content: None,
+                details: None,
+                is_error: None,
+                display: None,
+                handled: None,
+                modified_tool: None,
+                ..self
+            },
             false => Self { stop: None, ..self },
         }
     }
@@ -459,7 +511,8 @@ mod tests {
     fn failure_without_reason_is_still_a_failure() {
         for kind in InterceptKind::ALL {
             let failed = EventInterceptResponse::failed(*kind, RequestId::new("1"), "");
-            let answer = <InterceptTurnStart as HostQuery>::read_answer(QueryResponse::Intercept(failed));
+            let answer =
+                <InterceptTurnStart as HostQuery>::read_answer(QueryResponse::Intercept(failed.into()));
             assert_eq!(answer.unwrap_err().to_string(), "failed to decide: no reason given");
         }
     }
