@@ -11,6 +11,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures::{Stream, StreamExt, stream};
 use haft_protocol::content::ToolCall;
+pub use haft_protocol::ext::RequestOptions;
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{AssistantBlock, Message, NativeMessage, StopCause, TokenUsage};
 pub use haft_protocol::thinking::ThinkingLevel;
@@ -160,15 +161,6 @@ pub struct ModelRequest {
     pub options: RequestOptions,
     /// The hooks that review the encoded request.
     pub review: RequestReview,
-}
-
-/// Further options of a request. An unset option keeps its configured or default value.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct RequestOptions {
-    /// The maximum length of the answer in tokens.
-    pub max_tokens: Option<u64>,
-    /// The temperature: 0 or more, usually at most 1 or 2. Not sent to models that do not accept one.
-    pub temperature: Option<f64>,
 }
 
 /// One event of a model's answer. The user watches the pieces; the complete answer at the end is authoritative.

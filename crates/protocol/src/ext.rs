@@ -53,16 +53,16 @@ pub use host_call::{HostCall, HostCallCancel, HostCallKind, HostCallTarget, Host
 pub use intercept::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeForkDecision,
     BeforeProviderRequestDecision, BeforeSettleDecision, BeforeSwitchDecision, BeforeTreeDecision,
-    CompactEntry, ContextDecision, EventIntercept, EventInterceptResponse, InputDecision, Intercept,
-    InterceptAgentEnd, InterceptAgentStart, InterceptAssistantMessage, InterceptBeforeAgentStart,
+    CompactEntry, ContextChange, ContextDecision, EventIntercept, EventInterceptResponse, InputDecision,
+    Intercept, InterceptAgentEnd, InterceptAgentStart, InterceptAssistantMessage, InterceptBeforeAgentStart,
     InterceptBeforeCompact, InterceptBeforeFork, InterceptBeforeProviderRequest, InterceptBeforeSettle,
     InterceptBeforeSwitch, InterceptBeforeTree, InterceptContext, InterceptHook, InterceptInput,
     InterceptKind, InterceptMessageEnd, InterceptMessageStart, InterceptResources, InterceptSessionShutdown,
     InterceptSessionStart, InterceptToolCall, InterceptToolEnd, InterceptToolResult, InterceptTurnEnd,
     InterceptTurnStart, InterceptUserBash, MAX_RESOURCE_PATH, MAX_RESOURCE_PATHS, MessageEndDecision,
-    MessageRole, ResourcesDecision, ResourcesReason, SessionShutdownReason, SessionStartReason, StopScope,
-    SwitchReason, ToolCallAnswer, ToolCallDecision, ToolResultChange, ToolResultDecision, TurnStartDecision,
-    TurnStop, UserBashDecision, UserBashResult,
+    MessageRole, RequestOptions, RequestTool, ResourcesDecision, ResourcesReason, SessionShutdownReason,
+    SessionStartReason, StopScope, SwitchReason, ToolCallAnswer, ToolCallDecision, ToolResultChange,
+    ToolResultDecision, TurnStartDecision, TurnStop, UserBashDecision, UserBashResult,
 };
 pub use limits::Limits;
 pub use mirror::{EntriesFrame, MirrorPart, StateFrame};

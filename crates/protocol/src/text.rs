@@ -1,4 +1,13 @@
-//! Classes of characters that several crates treat alike.
+//! Classes of characters and limits of texts that several crates treat alike.
+
+/// Returns a text of at most `limit` bytes with a note about the rest.
+pub fn truncate_text(text: &str, limit: usize) -> String {
+    let (kept, rest) = text.split_at(text.floor_char_boundary(limit));
+    if rest.is_empty() {
+        return kept.to_owned();
+    }
+    format!("{kept} [truncated: {} bytes omitted; the limit is {limit}]", rest.len())
+}
 
 /// True if a character is invisible and not needed to display any script or emoji: direction marks
 /// and overrides, zero-width characters, blanks that count as letters, tags. Joiners and variation
@@ -16,4 +25,16 @@ pub const fn is_hidden(c: char) -> bool {
         | '\u{17b4}' | '\u{17b5}'                       // Khmer vowels without a form
         | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' // formats of shorthand and music
         | '\u{e0000}'..='\u{e00ff}' | '\u{e01f0}'..='\u{e0fff}') // tags: a hidden copy of ASCII
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn truncated_text_has_note_and_valid_utf8() {
+        assert_eq!(truncate_text("abc", 3), "abc");
+        assert_eq!(truncate_text("abcd", 3), "abc [truncated: 1 bytes omitted; the limit is 3]");
+        assert_eq!(truncate_text("a\u{e9}", 2), "a [truncated: 2 bytes omitted; the limit is 2]");
+    }
 }

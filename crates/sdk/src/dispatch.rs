@@ -167,8 +167,8 @@ impl FrameDispatcher {
             return Err(ServeError::Incompatible { host: ack.protocol_version, sdk: PROTOCOL_VERSION });
         }
         self.outbox.set_limits(ack.limits.as_deref().copied().unwrap_or_default());
-        if self.extension.needs_roles() && self.greeted.borrow().is_none() {
-            self.outbox.push_all(&self.extension.subscription_frames(&ack.capabilities));
+        if self.extension.start_frames().needs_roles() && self.greeted.borrow().is_none() {
+            self.outbox.push_all(&self.extension.start_frames().subscription_frames(&ack.capabilities));
         }
         self.greeted.send_replace(Some(Arc::new(ack)));
         Ok(())

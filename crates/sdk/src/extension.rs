@@ -6,15 +6,14 @@ use haft_protocol::RawJson;
 use haft_protocol::ext::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeForkDecision,
     BeforeProviderRequestDecision, BeforeSettleDecision, BeforeSwitchDecision, BeforeTreeDecision,
-    BusMessage, CommandAction, ContextDecision, ExtensionFrame, InputDecision, InterceptAgentEnd,
-    InterceptAgentStart, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact,
-    InterceptBeforeFork, InterceptBeforeProviderRequest, InterceptBeforeSettle, InterceptBeforeSwitch,
-    InterceptBeforeTree, InterceptContext, InterceptInput, InterceptKind, InterceptMessageEnd,
-    InterceptMessageStart, InterceptResources, InterceptSessionShutdown, InterceptSessionStart,
-    InterceptToolCall, InterceptToolEnd, InterceptToolResult, InterceptTurnEnd, InterceptTurnStart,
-    InterceptUserBash, LifecycleEvent, MessageEndDecision, MirrorPart, Ready, RegisterCommand,
-    RegisterRejected, RegisterTool, ResourcesDecision, SessionEvent, Subscribe, Subscription,
-    ToolCallDecision, ToolResultDecision, TurnStartDecision, UserBashDecision, capability,
+    BusMessage, CommandAction, ContextDecision, InputDecision, InterceptAgentEnd, InterceptAgentStart,
+    InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptBeforeFork,
+    InterceptBeforeProviderRequest, InterceptBeforeSettle, InterceptBeforeSwitch, InterceptBeforeTree,
+    InterceptContext, InterceptInput, InterceptKind, InterceptMessageEnd, InterceptMessageStart,
+    InterceptResources, InterceptSessionShutdown, InterceptSessionStart, InterceptToolCall, InterceptToolEnd,
+    InterceptToolResult, InterceptTurnEnd, InterceptTurnStart, InterceptUserBash, LifecycleEvent,
+    MessageEndDecision, MirrorPart, RegisterCommand, RegisterRejected, RegisterTool, ResourcesDecision,
+    SessionEvent, ToolCallDecision, ToolResultDecision, TurnStartDecision, UserBashDecision,
 };
 use haft_protocol::ids::PanelId;
 use haft_protocol::limits::MAX_TOOLS;
@@ -32,15 +31,15 @@ use crate::tool_builder::ToolBuilder;
 
 pub(crate) mod check;
 mod event_handlers;
-mod hello;
 mod hook_handlers;
+mod start_frames;
 mod tool_call;
 mod waits;
 
 pub(crate) use event_handlers::EventHandler;
 use event_handlers::EventHandlers;
-use hello::build_hello;
 use hook_handlers::HookHandlers;
+use start_frames::StartFrames;
 pub use tool_call::{GateDecision, ToolSelection};
 pub(crate) use tool_call::{ToolCallHandler, ToolCallHandlerKind};
 use waits::WaitHandlers;
@@ -384,7 +383,7 @@ impl Extension {
     }
 
     /// Changes the results of tool calls before the model sees them: content, details, failed or
-    /// not. Must answer within 5 s; a late or failed handler changes nothing. Hosts without this
+    /// not, and the text for the person. Must answer within 5 s; a late or failed handler changes nothing. Hosts without this
     /// hook never call it.
     ///
     /// ```
@@ -439,8 +438,22 @@ impl Extension {
         self.note_duplicate(earlier.is_none(), InterceptKind::BeforeSettle)
     }
 
-    /// Replaces the messages of one request to the model; the session does not change. Must answer
-    /// within 5 s; a late or failed handler changes nothing. Hosts without this hook never call it.
+    /// Changes one request to the model: its messages, model, thinking level and options, and offers
+    /// more tools. The session does not change. Must answer within 5 s; a late or failed handler
+    /// changes nothing. Hosts without this hook never call it.
+    ///
+    /// ```
+    /// use haft_sdk::{ContextChange, ContextDecision, Extension};
+    ///
+    /// // Sends the first request of a prompt to a larger model.
+    /// let extension = Extension::new("router", "1.0.0").intercept_context(|request, _host| async move {
+    ///     match request.step {
+    ///         1 => ContextChange { model: Some("anthropic/claude-opus".into()), ..ContextChange::default() }.into(),
+    ///         _ => ContextDecision::Unchanged,
+    ///     }
+    /// });
+    /// # drop(extension);
+    /// ```
     ///
     /// ```
     /// use haft_sdk::protocol::message::Message;
@@ -605,8 +618,8 @@ impl Extension {
         calls.into_iter().chain(self.hooks.subscribed_kinds())
     }
 
-    /// Decides about every tool call before it runs: allow, rewrite its arguments, block, answer in
-    /// place of the tool, or end the turn ([`TurnStop`](crate::TurnStop)). Must answer within 5 s; a
+    /// Decides about every tool call before it runs: allow, rewrite its arguments, call another tool,
+    /// block, answer in place of the tool, or end the turn ([`TurnStop`](crate::TurnStop)). Must answer within 5 s; a
     /// late or failed handler blocks the call.
     ///
     /// Prefer a [`gate`](Self::gate) or a [`rewrite`](Self::rewrite): they state their purpose, and
@@ -716,54 +729,8 @@ impl Extension {
         check::refuse_first(faults)
     }
 
-    /// Returns the frames that are sent at once when the extension starts, without waiting for
-    /// `hello_ack`.
-    pub(crate) fn opening_frames(&self) -> Vec<ExtensionFrame> {
-        let mut frames = vec![build_hello(self).into()];
-        frames.extend(self.commands.iter().map(|(command, _)| command.clone().into()));
-        frames.extend(self.tools.iter().map(|(tool, _)| tool.clone().into()));
-        if !self.needs_roles() {
-            frames.extend(self.subscription_frames(&[]));
-        }
-        frames
-    }
-
-    /// Returns the subscriptions and `ready` for a host with these capabilities. Hosts that do not
-    /// accept tools and roles get only the names, and the dispatcher skips their extra requests and
-    /// events.
-    pub(crate) fn subscription_frames(&self, host: &[String]) -> Vec<ExtensionFrame> {
-        let has = |capability: &str| host.iter().any(|known| known == capability);
-        let (events, mut intercept) = if has(capability::INTERCEPT_ROLES) {
-            (self.events.event_subscriptions(), self.intercept_subscriptions())
-        } else {
-            self.plain_subscriptions()
-        };
-        if has(capability::EVENTS_2) {
-            intercept.extend(self.waits.wait_subscriptions());
-        }
-        let empty = events.is_empty() && intercept.is_empty();
-        let subscribe = (!empty).then_some(Subscribe { replace: false, events, intercept });
-        subscribe.map(ExtensionFrame::from).into_iter().chain([Ready {}.into()]).collect()
-    }
-
-    /// True if the subscriptions depend on the capabilities of the host; they are then sent after
-    /// `hello_ack`.
-    pub(crate) fn needs_roles(&self) -> bool {
-        let plain = |entry: &Subscription| *entry == Subscription::new(entry.event.as_str());
-        self.waits.subscribed_kinds().next().is_some()
-            || !self.events.event_subscriptions().iter().chain(&self.intercept_subscriptions()).all(plain)
-    }
-
-    fn intercept_subscriptions(&self) -> Vec<Subscription> {
-        let others = self.intercept_kinds().filter(|kind| *kind != InterceptKind::ToolCall);
-        let tool_calls = self.tool_calls.iter().map(ToolCallHandler::to_subscription);
-        tool_calls.chain(others.map(|kind| kind.name().into())).collect()
-    }
-
-    fn plain_subscriptions(&self) -> (Vec<Subscription>, Vec<Subscription>) {
-        let events =
-            self.events.event_subscriptions().into_iter().map(|entry| Subscription::new(entry.event));
-        let intercept = self.intercept_kinds().map(|kind| Subscription::new(kind.name()));
-        (events.collect(), intercept.collect())
+    /// Returns the frames with which the extension starts.
+    pub(crate) fn start_frames(&self) -> StartFrames<'_> {
+        StartFrames(self)
     }
 }

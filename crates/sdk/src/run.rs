@@ -69,7 +69,7 @@ impl Extension {
 fn run(extension: Extension) -> Result<(), ServeError> {
     extension.check()?;
     serve_stdio(|outbox| {
-        outbox.push_all(&extension.opening_frames());
+        outbox.push_all(&extension.start_frames().opening_frames());
         FrameDispatcher::new(extension, outbox, HandlerRuntimes::Own(OwnRuntimes::default()), None)
     })
 }

@@ -27,7 +27,7 @@ where
 {
     extension.check()?;
     let dispatcher = |outbox: FrameOutbox| {
-        outbox.push_all(&extension.opening_frames());
+        outbox.push_all(&extension.start_frames().opening_frames());
         FrameDispatcher::new(extension, outbox, HandlerRuntimes::Given(Handle::current()), handled)
     };
     serve_streams(dispatcher, reader, writer).await

@@ -40,7 +40,7 @@ use haft_protocol::ext::{
     SwitchReason, ToolCallDecision, ToolResultDecision, TurnStartDecision, UiAnswer, UserBashDecision,
 };
 use haft_protocol::ids::{ExtensionName, PanelId, RequestId, ToolCallId};
-use haft_protocol::message::{AssistantBlock, Message, StopCause};
+use haft_protocol::message::{AssistantBlock, Message, StopCause, TokenUsage};
 use haft_protocol::rpc::{Command, CommandFailure};
 use serde_json::Value;
 use tokio::io::AsyncWriteExt;
@@ -327,12 +327,32 @@ impl Harness {
 
     /// Sends the messages of a request to the handler of `context`.
     pub async fn context_messages(&self, messages: Vec<Message>) -> ContextDecision {
-        self.query(InterceptContext { messages }).await
+        let model = "scripted".to_owned();
+        let request = InterceptContext {
+            step: 1,
+            provider: model.clone(),
+            model,
+            messages,
+            ..InterceptContext::default()
+        };
+        self.context_request(request).await
+    }
+
+    /// Sends a request to the model to the handler of `context`.
+    pub async fn context_request(&self, request: InterceptContext) -> ContextDecision {
+        self.query(request).await
     }
 
     /// Sends an answer of the model to the handler of `message_end`.
     pub async fn message_end(&self, content: Vec<AssistantBlock>, stop: StopCause) -> MessageEndDecision {
-        self.query(InterceptMessageEnd { content, stop }).await
+        let (provider, model) = ("scripted".to_owned(), "scripted".to_owned());
+        let usage = TokenUsage::default();
+        self.received_message(InterceptMessageEnd { step: 1, provider, model, content, stop, usage }).await
+    }
+
+    /// Sends an answer of the model with all its fields to the handler of `message_end`.
+    pub async fn received_message(&self, answer: InterceptMessageEnd) -> MessageEndDecision {
+        self.query(answer).await
     }
 
     /// Sends the body of a request to the handler of `before_provider_request`.

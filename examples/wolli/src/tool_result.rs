@@ -16,6 +16,7 @@ pub(crate) fn build() -> Extension {
                 content: Some(vec![ResultBlock::Text { text: line }]),
                 details: Some(RawJson::from_value(&serde_json::json!({"shortened": true}))?),
                 is_error: Some(false),
+                ..ToolResultChange::default()
             }))
         },
     )

@@ -7,7 +7,7 @@ mod results;
 mod turn_events;
 mod turn_tracker;
 
-pub use bounds::{find_oversized, shorten_reason, truncate_answer, truncate_text};
+pub use bounds::{find_oversized, shorten_reason, truncate_answer};
 pub use messages::{apply_edits, rebuild_answer, thinking_of, to_hook_calls, to_hook_messages};
 pub use names::{ToolNames, TranslateToolNames, translate_occurrence, translate_question};
 pub use results::{result_blocks, to_hook_result};

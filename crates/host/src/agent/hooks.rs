@@ -22,6 +22,7 @@ use haft_core::hooks::{
 };
 use haft_core::sanitize::strip_hidden_chars;
 use haft_core::session::EntryId;
+use haft_core::tool::DisplayText;
 use haft_protocol::content::{ToolCall, joined_text};
 use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ext::{
@@ -31,6 +32,7 @@ use haft_protocol::ext::{
 };
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::names;
+use haft_protocol::text::truncate_text;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::managed_extension::{InterceptFailure, ManagedExtension};
@@ -219,6 +221,11 @@ fn refuse_turn(by: &ExtensionName, TurnStop { scope, reason }: TurnStop) -> Refu
         StopScope::Turn => Refusal::for_turn(by.to_string(), reason),
         StopScope::Discard => Refusal::for_discarded_turn(by.to_string(), reason),
     }
+}
+
+/// Returns a text for the person; `None` if it is empty.
+fn display_text(by: &ExtensionName, text: &str, limit: usize) -> Option<DisplayText> {
+    (!text.is_empty()).then(|| DisplayText { by: by.clone(), text: truncate_text(text, limit) })
 }
 
 fn reason_or_default(reason: String, default: impl FnOnce() -> String) -> String {

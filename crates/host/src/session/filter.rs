@@ -74,6 +74,11 @@ impl ToolCallRoles {
         }
     }
 
+    /// True if the extension is asked in order about calls of some tools, so that it may answer them.
+    pub(crate) fn has_ordered_role(&self) -> bool {
+        [&self.plain, &self.rewrite].into_iter().any(|tools| *tools != ToolFilter::default())
+    }
+
     /// Returns the role for calls of this tool, if the extension takes part in them. An extension is one
     /// interceptor: a gate that also rewrites a tool runs in order, like every rewriter.
     pub(crate) fn role_for(&self, tool: &str) -> Option<InterceptorRole> {

@@ -228,7 +228,11 @@ fn tools_of<'a>(entry: &'a Subscription, wrong: &mut Vec<String>) -> &'a [String
     &[]
 }
 
-fn check_tool(tool: RegisterTool, limits: &Limits) -> Result<OfferedTool, String> {
+/// Checks a tool for the model.
+///
+/// # Errors
+/// The violated rule.
+pub(crate) fn check_tool(tool: RegisterTool, limits: &Limits) -> Result<OfferedTool, String> {
     let name = tool.name;
     let wrong = |what: String| Err(format!("tool {:?}: {what}", excerpt(&name)));
     if !names::is_tool(&name, limits.max_name) {
@@ -307,7 +311,7 @@ fn hook_names() -> String {
 }
 
 /// Returns the beginning of a name with unknown content, for messages.
-pub(super) fn excerpt(name: &str) -> String {
+pub(crate) fn excerpt(name: &str) -> String {
     name.chars().take(MAX_NAME).collect()
 }
 

@@ -18,10 +18,6 @@ use super::reports::ReportLimiter;
 use crate::wire::fault::{CallError, FaultCode};
 
 #[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "few exist at a time; a box would cost an allocation for each question"
-)]
 pub(crate) enum SessionOutput<T> {
     /// Write this line. Numbers increase; a droppable line may be omitted when the queue is full.
     Write {

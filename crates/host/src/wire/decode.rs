@@ -43,10 +43,6 @@ pub(crate) enum LineDecoder {
 
 /// The content of a line.
 #[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "few exist at a time; a box would cost an allocation for each question"
-)]
 pub(crate) enum LineContent {
     Frame(Result<DecodeOutcome<ExtensionFrame>, MalformedLine>),
     Reply(Result<HookReply, NonReplyLine>),

@@ -10,11 +10,12 @@ use haft_core::hooks::{
     UserBashDecision, UserInput, UserInputDecision,
 };
 use haft_core::model::{ModelInfo, RequestOptions, ThinkingLevel};
-use haft_core::tool::{ToolFailureKind, ToolOutput};
+use haft_core::tool::{DisplayText, ToolFailureKind, ToolOutput};
 use haft_host::Host;
 use haft_packages::LaunchPlan;
 use haft_protocol::RawJson;
 use haft_protocol::content::{ContentBlock, Image, InputSource};
+use haft_protocol::ids::ExtensionName;
 use haft_protocol::message::{AssistantBlock, Message, Rfc3339Time, StopCause, TokenUsage};
 use haft_test_support::FakePeer;
 use serde_json::{Value, json};
@@ -93,9 +94,19 @@ async fn review_result(host: &Host, output: ToolOutput) -> ToolOutput {
     }
 }
 
+fn shown(by: &str, text: &str) -> Option<DisplayText> {
+    Some(DisplayText { by: ExtensionName::new(by), text: text.into() })
+}
+
 fn failed_result() -> ToolOutput {
     let details = Some(RawJson::parse(r#"{"exit_code":1}"#).unwrap());
-    ToolOutput { details, terminate: true, ..ToolOutput::failed(ToolFailureKind::NotFound, "KEY=SECRET") }
+    let display = shown("bash", "a key");
+    ToolOutput {
+        details,
+        terminate: true,
+        display,
+        ..ToolOutput::failed(ToolFailureKind::NotFound, "KEY=SECRET")
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -107,6 +118,8 @@ async fn interceptor_changes_parts_of_a_result() {
         json!({"content": [{"type": "text", "text": "KEY=SECRET"}]}),
         json!({"content": [], "details": {"hidden": 1}}),
         json!({"details": {"exit_code": 0}, "is_error": false}),
+        json!({"display": "1 key", "handled": true}),
+        json!({"content": [{"type": "text", "text": "KEY=SECRET"}], "display": ""}),
     ];
     let count = answers.len();
     let asked = async {
@@ -119,7 +132,7 @@ async fn interceptor_changes_parts_of_a_result() {
     let (outputs, questions) = tokio::join!(asked, answer_each(&mut peer, answers));
     let mut question = questions[0].clone();
     question.as_object_mut().unwrap().remove("id");
-    insta::assert_snapshot!(question.to_string(), @r#"{"type":"event_intercept","is_error":true,"event":"tool_result","tool_id":"t1","tool_name":"bash","tool_args":{"command":"env"},"content":[{"type":"text","text":"KEY=SECRET"}],"details":{"exit_code":1}}"#);
+    insta::assert_snapshot!(question.to_string(), @r#"{"type":"event_intercept","duration_ms":1000,"event":"tool_result","tool_id":"t1","tool_name":"bash","tool_args":{"command":"env"},"content":[{"type":"text","text":"KEY=SECRET"}],"details":{"exit_code":1},"is_error":true,"display":"a key"}"#);
     let own = failed_result();
     let details = |text| Some(RawJson::parse(text).unwrap());
     let content = |text: &str| vec![ContentBlock::text(text)];
@@ -133,7 +146,9 @@ async fn interceptor_changes_parts_of_a_result() {
             details: details(r#"{"hidden":1}"#),
             ..own.clone()
         },
-        ToolOutput { details: details(r#"{"exit_code":0}"#), is_error: false, failure: None, ..own },
+        ToolOutput { details: details(r#"{"exit_code":0}"#), is_error: false, failure: None, ..own.clone() },
+        ToolOutput { display: shown("hush", "1 key"), handled: true, ..own.clone() },
+        ToolOutput { display: None, ..own },
     ];
     assert_eq!(outputs, expect);
     assert_eq!(events.faults(), [fault("hush", "hidden_text")]);

@@ -20,6 +20,7 @@ mod lifecycle;
 mod long_lines;
 mod messages;
 mod misbehavior;
+mod model_hooks;
 mod observers;
 mod permissions;
 mod pins;

@@ -12,7 +12,7 @@ use crate::support::{Events, blocked, brisk, call, config, fault, program, spec}
 /// Registers what the test writes, refuses every call, and stores the answer to its hello in the file `ack`.
 const SCRIPT: &str = r#"
 say() { printf '%s\n' "$1"; }
-say '{"type":"hello","name":"ext","capabilities":["tools_2"]}'
+say '{"type":"hello","name":"ext","capabilities":["tools_2","hooks_2"]}'
 read -r ack; say "$ack" > ack
 for frame in "$@"; do say "$frame"; done
 say '{"type":"ready"}'
@@ -22,6 +22,7 @@ while read -r line; do
         *'"type":"shutdown"'*) exit 0;;
         *'"type":"event_intercept"'*'"event":"assistant_message"'*)
             say '{"type":"event_intercept_response","id":"'$id'","replace_text":"other"}';;
+        *'"tool_name":"write"'*) say '{"type":"event_intercept_response","id":"'$id'","modified_tool":"edit"}';;
         *'"tool_name":"edit"'*) say '{"type":"event_intercept_response","id":"'$id'","modified_args":{}}';;
         *'"type":"event_intercept"'*) say '{"type":"event_intercept_response","id":"'$id'","block":true,"reason":"no"}';;
     esac
@@ -105,6 +106,23 @@ async fn missing_role_allows_only_granted_changes() {
         assert_eq!(matches!(decided[..], [ToolDecision::Refuse(_)]), !rewrites, "{role} {decided:?}");
         let faults = if rewrites { vec![] } else { vec![fault("ext", "hook_error")] };
         assert_eq!(events.faults(), faults);
+        host.shutdown().await;
+    }
+}
+
+#[tokio::test]
+async fn call_goes_only_to_another_granted_tool() {
+    use haft_core::hooks::ToolDecision;
+    let dir = tempfile::tempdir().unwrap();
+    let subscribe = [json!({"type": "subscribe", "intercept": ["tool_call"]})];
+    for (tools, redirects) in [(json!(["write"]), false), (json!(["write", "edit"]), true)] {
+        let permissions = json!({"intercept": [{"event": "tool_call", "role": "rewrite", "tools": tools}]});
+        let (host, events) = host(extension(dir.path(), permissions, &subscribe)).await;
+        let decided = crate::support::gate(&host, &call("write", json!({}))).await;
+        assert_eq!(matches!(decided[..], [ToolDecision::Rewrite { .. }]), redirects, "{decided:?}");
+        let text = "tool_call intercept: sent modified_tool \"edit\", but calls of this tool are not granted";
+        let expect = if redirects { vec![] } else { vec![text.to_owned()] };
+        assert_eq!(events.messages(), expect);
         host.shutdown().await;
     }
 }

@@ -8,11 +8,12 @@ use haft_core::hooks::{
     ResultDecision, ToolDecision,
 };
 use haft_core::model::{ModelInfo, RequestOptions, ThinkingLevel};
-use haft_core::tool::ToolOutput;
+use haft_core::tool::{DisplayText, ToolOutput};
 use haft_host::Host;
 use haft_packages::LaunchPlan;
 use haft_protocol::RawJson;
 use haft_protocol::content::ContentBlock;
+use haft_protocol::ids::ExtensionName;
 use haft_protocol::message::{StopCause, TokenUsage};
 use haft_test_support::FakePeer;
 use serde_json::{Value, json};
@@ -98,12 +99,41 @@ async fn without_the_capability_only_block_counts() {
 async fn content_is_the_result_of_the_call() {
     let (host, mut peer, events) = host_with_hooks(&["hooks_2"]).await;
     let content = json!([{"type": "text", "text": "a\u{e0041}.txt"}]);
-    let answer = json!({"content": content, "details": {"cached": true}, "is_error": true});
+    let answer = json!({
+        "content": content, "details": {"cached": true}, "is_error": true, "display": "1 file", "handled": true,
+    });
     let ToolDecision::Respond { by, output } = decide_call(&host, &mut peer, answer).await else { panic!() };
-    assert_eq!((by.as_str(), output.is_error, output.handled), ("ender", true, false));
+    assert_eq!((by.as_str(), output.is_error, output.handled), ("ender", true, true));
+    let display = DisplayText { by: ExtensionName::new("ender"), text: "1 file".into() };
+    assert_eq!(output.display, Some(display));
     assert_eq!(output.details, Some(RawJson::parse(r#"{"cached":true}"#).unwrap()));
     assert_eq!(output.content, [ContentBlock::text("a.txt\n[removed 1 invisible characters]")]);
     assert_eq!(events.faults(), [fault("ender", "hidden_text")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_tool_is_called() {
+    let (host, mut peer, events) = host_with_hooks(&["hooks_2"]).await;
+    let redirect = |args: &str| ToolDecision::Rewrite {
+        by: "ender".into(),
+        tool: Some("ls".into()),
+        args: RawJson::parse(args).unwrap(),
+    };
+    let same_args = decide_call(&host, &mut peer, json!({"modified_tool": "ls"})).await;
+    assert_eq!(same_args, redirect(r#"{"command":"ls"}"#));
+    let answer = json!({"modified_tool": "ls", "modified_args": {"path": "."}});
+    assert_eq!(decide_call(&host, &mut peer, answer).await, redirect(r#"{"path":"."}"#));
+    let hook = &host.hook_source().hooks().before_tool_execute[0];
+    assert!(hook.handles_unknown_tools(), "the hook may answer calls of tools that no one registered");
+    assert_eq!(events.faults(), []);
+    for wrong in [json!({"modified_tool": 7}), json!({"modified_tool": "x".repeat(65)})] {
+        let decision = decide_call(&host, &mut peer, wrong.clone()).await;
+        assert!(matches!(decision, ToolDecision::Refuse(_)), "{wrong} {decision:?}");
+    }
+    let (host, mut peer, _) = host_with_hooks(&[]).await;
+    let unknown = json!({"modified_tool": "ls", "display": 7, "handled": true});
+    assert_eq!(decide_call(&host, &mut peer, unknown).await, ToolDecision::Allow);
+    assert!(!host.hook_source().hooks().before_tool_execute[0].handles_unknown_tools());
 }
 
 #[tokio::test(start_paused = true)]
@@ -117,6 +147,10 @@ async fn invalid_stop_and_answer_of_a_gate_block() {
     let decision = decide_call(&host, &mut peer, json!({"content": []})).await;
     assert!(matches!(decision, ToolDecision::Refuse(_)), "{decision:?}");
     assert!(events.only_message().contains("sent content, but a gate can only allow or block"));
+    let decision = decide_call(&host, &mut peer, json!({"modified_tool": "ls"})).await;
+    assert!(matches!(decision, ToolDecision::Refuse(_)), "{decision:?}");
+    assert!(events.messages()[1].contains("sent modified_tool, but a gate can only allow or block"));
+    assert!(!host.hook_source().hooks().before_tool_execute[0].handles_unknown_tools());
 }
 
 const SCRIPT: &str = r#"
@@ -131,7 +165,9 @@ for line in sys.stdin:
     if msg["type"] == "event_intercept":
         command = msg["tool_args"]["command"]
         answer = {"type":"event_intercept_response","id":msg["id"]}
-        if command == "exit":
+        if command == "list":
+            answer["modified_tool"] = "read"
+        elif command == "exit":
             answer["stop"] = "turn"
         else:
             answer["content"] = [{"type":"text","text":"cached: " + command}]
@@ -142,7 +178,7 @@ for line in sys.stdin:
 "#;
 
 #[tokio::test]
-async fn process_answers_a_call_and_ends_a_turn() {
+async fn process_answers_redirects_and_ends() {
     let dir = tempfile::tempdir().unwrap();
     let args = vec!["-c".to_owned(), SCRIPT.to_owned()];
     let script = LaunchPlan::Process { program: program(&["python3", "python"]), args };
@@ -153,6 +189,9 @@ async fn process_answers_a_call_and_ends_a_turn() {
     let decisions = gate(&host, &call("bash", json!({"command": "ls"}))).await;
     let [ToolDecision::Respond { output, .. }] = decisions.as_slice() else { panic!("{decisions:?}") };
     assert_eq!(output.content, [ContentBlock::text("cached: ls")]);
+    let decisions = gate(&host, &call("bash", json!({"command": "list"}))).await;
+    let [ToolDecision::Rewrite { tool, .. }] = decisions.as_slice() else { panic!("{decisions:?}") };
+    assert_eq!(tool.as_deref(), Some("read"));
     let ended = Refusal::for_turn("cache", "turn ended by extension cache");
     assert_eq!(gate(&host, &call("bash", json!({"command": "exit"}))).await, [ToolDecision::Refuse(ended)]);
     host.shutdown().await;

@@ -7,9 +7,9 @@ use serde_json::Value;
 use super::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeForkDecision,
     BeforeProviderRequestDecision, BeforeSettleDecision, BeforeSwitchDecision, BeforeTreeDecision,
-    CommandAction, ContextDecision, InputDecision, MessageEndDecision, Panel, PanelRender, ResourcesDecision,
-    ResultBlock, StopScope, ToolCallAnswer, ToolCallDecision, ToolResultChange, ToolResultDecision,
-    TurnStartDecision, TurnStop, UserBashDecision, UserBashResult,
+    CommandAction, ContextChange, ContextDecision, InputDecision, MessageEndDecision, Panel, PanelRender,
+    ResourcesDecision, ResultBlock, StopScope, ToolCallAnswer, ToolCallDecision, ToolResultChange,
+    ToolResultDecision, TurnStartDecision, TurnStop, UserBashDecision, UserBashResult,
 };
 use crate::ids::PanelId;
 use crate::json::RawJson;
@@ -56,6 +56,11 @@ impl ToolCallDecision {
     /// Runs the call with these arguments: an object that fits the tool's schema.
     pub fn rewrite(args: impl Into<RawJson>) -> Self {
         Self::Rewrite { args: args.into() }
+    }
+
+    /// Calls another tool with these arguments: an object that fits the schema of that tool.
+    pub fn redirect_to(tool: impl Into<String>, args: impl Into<RawJson>) -> Self {
+        Self::Redirect { tool: tool.into(), args: Some(args.into()) }
     }
 
     /// Blocks the call; the model reads the reason.
@@ -197,7 +202,7 @@ impl ResourcesDecision {
 impl ContextDecision {
     /// Sends these messages instead, for this request only.
     pub fn replace(messages: Vec<Message>) -> Self {
-        Self::Replace { messages }
+        Self::Change(ContextChange { messages: Some(messages), ..ContextChange::default() }.into())
     }
 }
 

@@ -14,12 +14,15 @@ use crate::ext::{
 };
 use crate::read;
 
+/// The fields of all hooks together are much longer than any other frame.
+type BoxedResponse = Box<EventInterceptResponse>;
+
 macro_rules! frames {
     ($(#[$doc:meta])* $set:ident { $($(#[$frame_doc:meta])* $frame:ident($payload:ident) = $kind:literal,)* }) => {
         $(#[$doc])*
         // Exhaustive on purpose: the compiler requires every reader to handle a new frame.
         // Programs of other authors get unknown frames from `decode`, not in a match.
-        #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+        #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
         #[serde(tag = "type")]
         pub enum $set {
             $($(#[$frame_doc])* #[serde(rename = $kind)] $frame($payload),)*
@@ -66,7 +69,7 @@ frames! {
         /// The progress of a `tool_call`. Needs the capability `progress`.
         Progress(ToolCallProgress) = "progress",
         /// Response to `event_intercept`.
-        EventInterceptResponse(EventInterceptResponse) = "event_intercept_response",
+        EventInterceptResponse(BoxedResponse) = "event_intercept_response",
         /// Response to `command_invoked`.
         CommandResponse(CommandResponse) = "command_response",
         /// Response to `command_completions`.
@@ -146,6 +149,12 @@ frames! {
         Ping(Ping) = "ping",
         /// Shuts the extension down.
         Shutdown(Shutdown) = "shutdown",
+    }
+}
+
+impl From<EventInterceptResponse> for ExtensionFrame {
+    fn from(response: EventInterceptResponse) -> Self {
+        Box::new(response).into()
     }
 }
 

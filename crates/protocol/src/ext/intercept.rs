@@ -47,6 +47,7 @@ use crate::json::{RawJson, optional_array, optional_object};
 use crate::named_enum::named_enum;
 use crate::read::{self, null_is_default};
 use crate::reader::{CheckedJson, JsonText, OBJECT};
+use crate::thinking::ThinkingLevel;
 
 pub use assistant_message::{AssistantMessageDecision, InterceptAssistantMessage};
 pub use before_agent_start::{BeforeAgentStartDecision, InterceptBeforeAgentStart};
@@ -56,7 +57,7 @@ pub use before_provider_request::{BeforeProviderRequestDecision, InterceptBefore
 pub use before_settle::{BeforeSettleDecision, InterceptBeforeSettle};
 pub use before_switch::{BeforeSwitchDecision, InterceptBeforeSwitch, SwitchReason};
 pub use before_tree::{BeforeTreeDecision, InterceptBeforeTree};
-pub use context::{ContextDecision, InterceptContext};
+pub use context::{ContextChange, ContextDecision, InterceptContext, RequestOptions, RequestTool};
 pub use input::{InputDecision, InterceptInput};
 pub use message_end::{InterceptMessageEnd, MessageEndDecision};
 pub use resources::{
@@ -95,7 +96,7 @@ pub trait InterceptHook: Into<Intercept> {
 macro_rules! hooks {
     ($($(#[$doc:meta])* $hook:ident($question:ident) = $event:literal,)*) => {
         /// The request of a hook; `event` on the wire.
-        #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+        #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
         #[serde(tag = "event")]
         pub enum Intercept {
             $($(#[$doc])* #[serde(rename = $event)] $hook($question),)*
@@ -198,8 +199,8 @@ hooks! {
     /// Before the agent stops because no message waits. Needs the capability `before_settle`; zot does
     /// not have it.
     BeforeSettle(InterceptBeforeSettle) = "before_settle",
-    /// Before each request to the model, with its messages. Needs the capability `context`; zot does
-    /// not have it.
+    /// Before each request to the model, with its messages, tools and options. Needs the capability
+    /// `context`; zot does not have it.
     Context(InterceptContext) = "context",
     /// After an answer of the model, before it is stored. Needs the capability `message_end`; zot does
     /// not have it.
@@ -225,7 +226,7 @@ hooks! {
 
 /// A hook: the extension can stop or change the next action. The extension answers with
 /// `event_intercept_response` within 5 s, for `before_compact` and `before_tree` within 60 s.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct EventIntercept {
     /// The id for the response.
     pub id: RequestId,
@@ -297,7 +298,13 @@ pub struct EventInterceptResponse {
     /// `tool_call`: repeats the tool of the request. Optional. Unless `block` is true, a response
     /// with another tool is a failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tool_name: Option<Box<str>>,
+    pub tool_name: Option<String>,
+    /// `tool_call`, with the capability `hooks_2`: the name of another tool to call, with
+    /// `modified_args` or the same arguments. Ignored if `block` is true. Since haft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    // The raw JSON, so that an extension without the capability may have a field of this name.
+    pub modified_tool: Option<RawJson>,
     /// `assistant_message`: the text that the user sees instead. Empty means no change. Ignored if
     /// `block` is true.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
@@ -317,7 +324,7 @@ pub struct EventInterceptResponse {
     /// `before_compact`, with `summary`: the first entry that stays verbatim. Absent means the
     /// suggested one. The entry must have `may_begin`. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub first_kept: Option<Box<str>>,
+    pub first_kept: Option<String>,
     /// `tool_result`: the new content, an array of blocks as in the frame `tool_result`.
     /// `message_end`: all blocks of the answer. `tool_call`, with the capability `hooks_2`: the
     /// result of the call, so that the tool does not run. Since haft.
@@ -332,15 +339,22 @@ pub struct EventInterceptResponse {
     /// `tool_result`, and `tool_call` with `content`: true if the call counts as failed. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_error: Option<bool>,
+    /// `tool_result`, and `tool_call` with `content`: a text for the person, in addition to the
+    /// content. For `tool_result`, an empty text removes the one of the tool. Since haft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub display: Option<RawJson>,
     /// `input`: the new text. Ignored if `handled` is true. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// `input`: the new images. Ignored if `handled` is true. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub images: Option<Vec<Image>>,
-    /// `input`: true if the extension has handled the input, so that no prompt is sent. Since haft.
-    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "std::ops::Not::not")]
-    pub handled: bool,
+    /// `input`: true if the extension has handled the input, so that no prompt is sent.
+    /// `tool_result`, and `tool_call` with `content`: true if the person has the result already. Since
+    /// haft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handled: Option<bool>,
     /// `before_settle`: the message with which the run goes on. Empty means that the run ends. Since
     /// haft.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
@@ -349,6 +363,24 @@ pub struct EventInterceptResponse {
     #[serde(default, deserialize_with = "optional_array", skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::json::array_schema")]
     pub messages: Option<RawJson>,
+    /// `context`: another model for the request, `PROVIDER/MODEL` or an id at the same provider.
+    /// Since haft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    // The raw JSON, as in `stop`, because other hooks may have a field of this name.
+    pub model: Option<RawJson>,
+    /// `context`: the thinking level of the request. Since haft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<ThinkingLevel>")]
+    pub thinking: Option<RawJson>,
+    /// `context`: the options of the request, in place of all others. Since haft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<RequestOptions>")]
+    pub options: Option<RawJson>,
+    /// `context`: tools that the request offers in addition. Since haft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Vec<RequestTool>>")]
+    pub tools: Option<RawJson>,
     /// `before_provider_request`: the new body, an object. Since haft.
     #[serde(default, deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::json::object_schema")]
@@ -358,7 +390,7 @@ pub struct EventInterceptResponse {
     pub headers: Option<Box<BTreeMap<String, String>>>,
     /// `user_bash`: the command that runs instead. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub command: Option<Box<str>>,
+    pub command: Option<String>,
     /// `user_bash`: the result, so that the command does not run. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<Box<UserBashResult>>,
@@ -366,11 +398,11 @@ pub struct EventInterceptResponse {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Vec<String>>")]
     // The raw JSON, as in `stop`.
-    pub skills: Option<Box<RawJson>>,
+    pub skills: Option<RawJson>,
     /// `resources`: the paths of prompt templates. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Vec<String>>")]
-    pub templates: Option<Box<RawJson>>,
+    pub templates: Option<RawJson>,
     /// `tool_call`, `tool_result`, `context`, `message_end`: ends the turn for `reason`. Needs the
     /// capability `hooks_2`. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -387,6 +419,11 @@ pub struct EventInterceptResponse {
 fn read_field<T: DeserializeOwned>(name: &str, field: Option<RawJson>) -> Result<Option<T>, AnswerError> {
     let read = field.map(|field| field.read()).transpose();
     read.map_err(|error| AnswerError::new(format!("{name}: {error}")))
+}
+
+/// Writes a field whose type depends on the hook.
+fn write_field<T: Serialize>(field: Option<T>) -> Option<RawJson> {
+    field.and_then(|field| RawJson::from_value(&field).ok())
 }
 
 /// Rejects an explicit `null`: a response with `block` must contain true or false.
@@ -409,6 +446,7 @@ impl EventInterceptResponse {
             reason: String::new(),
             modified_args: None,
             tool_name: None,
+            modified_tool: None,
             replace_text: String::new(),
             append_system_prompt: String::new(),
             system_prompt: None,
@@ -417,11 +455,16 @@ impl EventInterceptResponse {
             content: None,
             details: None,
             is_error: None,
+            display: None,
             text: None,
             images: None,
-            handled: false,
+            handled: None,
             go_on: String::new(),
             messages: None,
+            model: None,
+            thinking: None,
+            options: None,
+            tools: None,
             payload: None,
             headers: None,
             command: None,
@@ -444,7 +487,16 @@ impl EventInterceptResponse {
     #[must_use]
     pub fn without_hooks_2(self, kind: InterceptKind) -> Self {
         match kind == InterceptKind::ToolCall {
-            true => Self { stop: None, content: None, details: None, is_error: None, ..self },
+            true => Self {
+                stop: None,
+                content: None,
+                details: None,
+                is_error: None,
+                display: None,
+                handled: None,
+                modified_tool: None,
+                ..self
+            },
             false => Self { stop: None, ..self },
         }
     }
@@ -477,7 +529,8 @@ mod tests {
     fn failure_without_reason_is_still_a_failure() {
         for kind in InterceptKind::ALL {
             let failed = EventInterceptResponse::failed(*kind, RequestId::new("1"), "");
-            let answer = <InterceptTurnStart as HostQuery>::read_answer(QueryResponse::Intercept(failed));
+            let answer =
+                <InterceptTurnStart as HostQuery>::read_answer(QueryResponse::Intercept(failed.into()));
             assert_eq!(answer.unwrap_err().to_string(), "failed to decide: no reason given");
         }
     }

@@ -110,7 +110,7 @@ pub enum QueryResponse {
     /// The response to `tool_call`.
     Tool(ToolResultFrame),
     /// The response to `event_intercept`.
-    Intercept(EventInterceptResponse),
+    Intercept(Box<EventInterceptResponse>),
 }
 
 impl QueryResponse {
@@ -148,7 +148,7 @@ impl<H: InterceptHook> HostQuery for H {
             return Err(AnswerError::wrong_kind("event_intercept_response"));
         };
         match response.error.as_str() {
-            "" => H::read(response),
+            "" => H::read(*response),
             error => Err(AnswerError::new(format!("failed to decide: {error}"))),
         }
     }

@@ -6,7 +6,7 @@ use haft_protocol::event::{AgentEvent, CompactReason, NoteLevel};
 use haft_protocol::ext::*;
 use haft_protocol::ids::{ExtensionName, PanelId, RequestId, ToolCallId};
 use haft_protocol::message::{
-    AssistantBlock, AssistantMessage, Message, Rfc3339Time, StopCause, ToolMessage,
+    AssistantBlock, AssistantMessage, Message, Rfc3339Time, StopCause, TokenUsage, ToolMessage,
 };
 use haft_protocol::thinking::ThinkingLevel;
 
@@ -130,7 +130,7 @@ pub(crate) fn host() -> Vec<HostFrame> {
 fn changes() -> Vec<HostFrame> {
     vec![
         intercepted_result().into_frame(id("11")),
-        InterceptMessageEnd { content: answer_blocks(), stop: StopCause::ToolUse }.into_frame(id("15")),
+        finished_answer().into_frame(id("15")),
         provider_request().into_frame(id("18")),
         InterceptUserBash { command: "ls".into(), cwd: "/w".into(), excluded: true }.into_frame(id("19")),
         InterceptBeforeSwitch { reason: SwitchReason::New, session: None, caller: None }.into_frame(id("20")),
@@ -138,7 +138,8 @@ fn changes() -> Vec<HostFrame> {
         InterceptBeforeFork { entry: Some("0a".into()), caller: None }.into_frame(id("21")),
         left_branch().into_frame(id("22")),
         InterceptResources { cwd: "/w".into(), reason: ResourcesReason::Reload }.into_frame(id("23")),
-        InterceptContext { messages: short_conversation() }.into_frame(id("14")),
+        outgoing_request().into_frame(id("14")),
+        InterceptContext { step: 2, last: true, ..InterceptContext::default() }.into_frame(id("14")),
         InterceptBeforeSettle { text: "Done.".into(), continued: 2 }.into_frame(id("13")),
         InterceptInput { text: "hi".into(), images: Vec::new(), source: InputSource::Rpc }
             .into_frame(id("12")),
@@ -468,6 +469,25 @@ fn short_conversation() -> Vec<Message> {
     ]
 }
 
+fn request_tool() -> RequestTool {
+    let schema = json(r#"{"type":"object"}"#);
+    RequestTool { name: "weather".into(), description: "Tells the weather.".into(), schema }
+}
+
+fn outgoing_request() -> InterceptContext {
+    InterceptContext {
+        step: 1,
+        provider: "anthropic".into(),
+        model: "claude".into(),
+        thinking: ThinkingLevel::High,
+        options: RequestOptions { max_tokens: Some(4096), temperature: Some(0.5) },
+        last: false,
+        system: "You are haft.".into(),
+        tools: vec![request_tool()],
+        messages: short_conversation(),
+    }
+}
+
 fn dot_image() -> Image {
     Image { mime_type: "image/png".into(), data: "AAAA".to_owned().into() }
 }
@@ -480,15 +500,55 @@ fn intercepted_result() -> InterceptToolResult {
         content: vec![ContentBlock::text("KEY=abc").into()],
         details: Some(json(r#"{"exit_code":1}"#)),
         is_error: true,
+        display: Some("1 key".into()),
+        handled: true,
+        duration_ms: 12,
     }
 }
 
-fn tool_call_decisions() -> [EventInterceptResponse; 5] {
+fn finished_answer() -> InterceptMessageEnd {
+    InterceptMessageEnd {
+        step: 2,
+        provider: "anthropic".into(),
+        model: "claude".into(),
+        content: answer_blocks(),
+        stop: StopCause::ToolUse,
+        usage: TokenUsage { input: 9, output: 3, cost_usd: 0.5, ..TokenUsage::default() },
+    }
+}
+
+fn tool_call_decisions() -> [EventInterceptResponse; 8] {
     let rewrite = ToolCallDecision::Rewrite { args: json(r#"{ "command" : "ls -1" }"#) };
     let block = ToolCallDecision::Block { reason: "no".into() };
     let stop = ToolCallDecision::Stop(TurnStop::end_turn("the budget is spent"));
-    let decisions = [ToolCallDecision::Allow, rewrite, block, ToolCallDecision::answer("a.txt"), stop];
+    let redirect = ToolCallDecision::redirect_to("ls", json(r#"{"path":"."}"#));
+    let same_args = ToolCallDecision::Redirect { tool: "ls".into(), args: None };
+    let (content, display) = (vec![ContentBlock::text("a.txt").into()], Some("1 file".into()));
+    let handled = ToolCallAnswer { content, display, handled: true, ..ToolCallAnswer::default() };
+    let handled = ToolCallDecision::Answer(handled.into());
+    let answer = ToolCallDecision::answer("a.txt");
+    let decisions = [ToolCallDecision::Allow, rewrite, redirect, same_args, block, answer, handled, stop];
     decisions.map(|decision| InterceptToolCall::respond(decision, id("4")))
+}
+
+fn request_decisions() -> Vec<EventInterceptResponse> {
+    vec![
+        InterceptContext::respond(ContextDecision::Unchanged, id("14")),
+        InterceptContext::respond(ContextDecision::replace(short_conversation()), id("14")),
+        InterceptContext::respond(
+            ContextChange {
+                messages: None,
+                model: Some("anthropic/claude-mini".into()),
+                thinking: Some(ThinkingLevel::Off),
+                options: Some(RequestOptions { max_tokens: Some(100), temperature: None }),
+                tools: vec![request_tool()],
+            }
+            .into(),
+            id("14"),
+        ),
+        InterceptMessageEnd::respond(MessageEndDecision::Unchanged, id("15")),
+        InterceptMessageEnd::respond(MessageEndDecision::replace(answer_blocks()), id("15")),
+    ]
 }
 
 fn decisions() -> impl Iterator<Item = EventInterceptResponse> {
@@ -515,8 +575,14 @@ fn decisions() -> impl Iterator<Item = EventInterceptResponse> {
         InterceptToolResult::respond(ToolResultDecision::Unchanged, id("11")),
         InterceptToolResult::respond(ToolResultDecision::replace("KEY=[hidden]"), id("11")),
         InterceptToolResult::respond(
-            ToolResultChange { content: None, details: Some(json(r#"{"n":1}"#)), is_error: Some(false) }
-                .into(),
+            ToolResultChange {
+                content: None,
+                details: Some(json(r#"{"n":1}"#)),
+                is_error: Some(false),
+                display: Some("1 key".into()),
+                handled: Some(false),
+            }
+            .into(),
             id("11"),
         ),
         InterceptInput::respond(InputDecision::Unchanged, id("12")),
@@ -525,8 +591,6 @@ fn decisions() -> impl Iterator<Item = EventInterceptResponse> {
             id("12"),
         ),
         InterceptInput::respond(InputDecision::Handled, id("12")),
-        InterceptMessageEnd::respond(MessageEndDecision::Unchanged, id("15")),
-        InterceptMessageEnd::respond(MessageEndDecision::replace(answer_blocks()), id("15")),
         InterceptBeforeProviderRequest::respond(
             BeforeProviderRequestDecision::replace(json(r#"{"input":[]}"#))
                 .with_header("x-team", "compilers"),
@@ -544,14 +608,12 @@ fn decisions() -> impl Iterator<Item = EventInterceptResponse> {
         ),
         InterceptUserBash::respond(UserBashDecision::replace("ls -1"), id("19")),
         InterceptUserBash::respond(UserBashDecision::answer("a.txt\n", 0), id("19")),
-        InterceptContext::respond(ContextDecision::Unchanged, id("14")),
-        InterceptContext::respond(ContextDecision::replace(short_conversation()), id("14")),
         InterceptBeforeSettle::respond(BeforeSettleDecision::Settle, id("13")),
         InterceptBeforeSettle::respond(BeforeSettleDecision::go_on("Test it."), id("13")),
         EventInterceptResponse::failed(InterceptKind::ToolCall, id("8"), "no disk"),
         EventInterceptResponse::failed(InterceptKind::TurnStart, id("8"), "no disk"),
     ];
-    tool_call_decisions().into_iter().chain(others)
+    tool_call_decisions().into_iter().chain(request_decisions()).chain(others)
 }
 
 fn commands() -> impl Iterator<Item = CommandResponse> {

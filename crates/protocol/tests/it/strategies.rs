@@ -6,8 +6,9 @@ use haft_protocol::event::{CompactReason, NoteLevel};
 use haft_protocol::ext::*;
 use haft_protocol::ids::{ExtensionName, PanelId, RequestId, ToolCallId};
 use haft_protocol::message::{
-    AssistantBlock, AssistantMessage, Message, Rfc3339Time, StopCause, ToolMessage,
+    AssistantBlock, AssistantMessage, Message, Rfc3339Time, StopCause, TokenUsage, ToolMessage,
 };
+use haft_protocol::thinking::ThinkingLevel;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -218,11 +219,7 @@ fn intercept() -> impl Strategy<Value = Intercept> {
         }),
         before_compact().prop_map(Intercept::from),
         intercepted_result().prop_map(Intercept::from),
-        (vec(assistant_block(), 0..3), stop()).prop_map(|(content, stop)| InterceptMessageEnd {
-            content,
-            stop
-        }
-        .into()),
+        finished_answer().prop_map(Intercept::from),
         (name(), name(), object()).prop_map(|(provider, model, payload)| {
             InterceptBeforeProviderRequest { provider, model, payload }.into()
         }),
@@ -233,7 +230,7 @@ fn intercept() -> impl Strategy<Value = Intercept> {
             let reason = if reloads { ResourcesReason::Reload } else { ResourcesReason::Startup };
             InterceptResources { cwd, reason }.into()
         }),
-        vec(any_message(), 0..3).prop_map(|messages| InterceptContext { messages }.into()),
+        outgoing_request().prop_map(Intercept::from),
         (text(), any::<u32>()).prop_map(|(text, continued)| InterceptBeforeSettle { text, continued }.into()),
         (text(), vec(png_image(), 0..3)).prop_map(|(text, images)| {
             InterceptInput { text, images, source: InputSource::Extension }.into()
@@ -241,12 +238,52 @@ fn intercept() -> impl Strategy<Value = Intercept> {
     ]
 }
 
+fn outgoing_request() -> impl Strategy<Value = InterceptContext> {
+    let tool = (name(), text(), object()).prop_map(|(name, description, schema)| RequestTool {
+        name,
+        description,
+        schema,
+    });
+    let options = (option::of(any::<u64>()), option::of(0.0..2.0));
+    let model = (name(), name(), prop::sample::select(ThinkingLevel::ALL), options);
+    let content = (text(), vec(tool, 0..3), vec(any_message(), 0..3));
+    (any::<u32>(), any::<bool>(), model, content).prop_map(
+        |(step, last, (provider, model, thinking, options), (system, tools, messages))| {
+            let (max_tokens, temperature) = options;
+            let options = RequestOptions { max_tokens, temperature };
+            InterceptContext { step, provider, model, thinking, options, last, system, tools, messages }
+        },
+    )
+}
+
 fn intercepted_result() -> impl Strategy<Value = InterceptToolResult> {
     let result = (vec(block(), 0..3), option::of(object()), any::<bool>());
-    (name(), name(), object(), result).prop_map(|(id, tool_name, tool_args, (content, details, is_error))| {
-        let tool_id = ToolCallId::new(id);
-        InterceptToolResult { tool_id, tool_name, tool_args, content, details, is_error }
+    let delivery = (option::of(text()), any::<bool>(), any::<u64>());
+    (name(), name(), object(), result, delivery).prop_map(|(id, tool_name, tool_args, result, delivery)| {
+        let (content, details, is_error) = result;
+        let (display, handled, duration_ms) = delivery;
+        InterceptToolResult {
+            tool_id: ToolCallId::new(id),
+            tool_name,
+            tool_args,
+            content,
+            details,
+            is_error,
+            display,
+            handled,
+            duration_ms,
+        }
     })
+}
+
+fn finished_answer() -> impl Strategy<Value = InterceptMessageEnd> {
+    let model = (any::<u32>(), name(), name());
+    (model, vec(assistant_block(), 0..3), stop(), any::<u64>(), 0.0..9.0).prop_map(
+        |((step, provider, model), content, stop, input, cost_usd)| {
+            let usage = TokenUsage { input, cost_usd, ..TokenUsage::default() };
+            InterceptMessageEnd { step, provider, model, content, stop, usage }
+        },
+    )
 }
 
 fn session_change() -> impl Strategy<Value = Intercept> {
@@ -422,6 +459,17 @@ fn tool_result() -> impl Strategy<Value = ExtensionFrame> {
 }
 
 fn intercept_response() -> impl Strategy<Value = ExtensionFrame> {
+    let raw_text = option::of(text().prop_map(|text| RawJson::from_value(&text).unwrap()));
+    (older_response(), option::of(object()), option::of(json_array()), raw_text).prop_map(
+        |(response, options, tools, text)| {
+            let (display, modified_tool) = (text.clone(), text);
+            EventInterceptResponse { options, tools, display, modified_tool, ..response }.into()
+        },
+    )
+}
+
+/// A response without the fields of other types for other hooks.
+fn older_response() -> impl Strategy<Value = EventInterceptResponse> {
     let texts = (text(), text(), text(), option::of(text()), text());
     let decided = (option::of(any::<bool>()), option::of(raw()), option::of(text()));
     let summed_up = (text(), option::of(text()));
@@ -429,7 +477,7 @@ fn intercept_response() -> impl Strategy<Value = ExtensionFrame> {
     let input = (
         option::of(text()),
         option::of(vec(png_image(), 0..3)),
-        any::<bool>(),
+        option::of(any::<bool>()),
         text(),
         option::of(json_array()),
     );
@@ -451,17 +499,16 @@ fn intercept_response() -> impl Strategy<Value = ExtensionFrame> {
         let (summary, first_kept) = summed_up;
         let (content, details, is_error) = result;
         let (reason, replace_text, append_system_prompt, system_prompt, error) = texts;
-        let response = EventInterceptResponse {
-            id,
+        EventInterceptResponse {
             block,
             reason,
             modified_args,
-            tool_name: tool_name.map(Into::into),
+            tool_name,
             replace_text,
             append_system_prompt,
             system_prompt,
             summary,
-            first_kept: first_kept.map(Into::into),
+            first_kept,
             content,
             details,
             is_error,
@@ -472,14 +519,14 @@ fn intercept_response() -> impl Strategy<Value = ExtensionFrame> {
             messages,
             payload,
             headers: headers.map(Box::new),
-            command: command.map(Into::into),
+            command,
             result: result_of_bash.map(Box::new),
-            skills: skills.map(Box::new),
-            templates: templates.map(Box::new),
+            skills,
+            templates,
             stop: stop.map(|scope| RawJson::from_value(&scope).unwrap()),
             error,
-        };
-        response.into()
+            ..EventInterceptResponse::pass_through(id)
+        }
     })
 }
 

@@ -4,13 +4,15 @@ use haft_sdk::protocol::content::ContentBlock;
 use haft_sdk::protocol::ext::CompactEntry;
 use haft_sdk::protocol::ext::{InterceptToolResult, ResultBlock};
 use haft_sdk::protocol::ids::ToolCallId;
-use haft_sdk::protocol::message::{AssistantBlock, Message, Rfc3339Time, StopCause};
+use haft_sdk::protocol::message::{AssistantBlock, Message, Rfc3339Time, StopCause, TokenUsage};
+use haft_sdk::protocol::thinking::ThinkingLevel;
 use haft_sdk::testing::Harness;
 use haft_sdk::{
     BeforeForkDecision, BeforeProviderRequestDecision, BeforeSettleDecision, BeforeSwitchDecision,
-    BeforeTreeDecision, ContextDecision, Extension, InputDecision, InterceptBeforeTree, MessageEndDecision,
-    RawJson, ResourcesDecision, ResourcesReason, SwitchReason, ToolCallDecision, ToolResultChange,
-    ToolResultDecision, TurnStop, UserBashDecision,
+    BeforeTreeDecision, ContextChange, ContextDecision, Extension, InputDecision, InterceptBeforeTree,
+    InterceptContext, InterceptMessageEnd, MessageEndDecision, RawJson, RequestOptions, RequestTool,
+    ResourcesDecision, ResourcesReason, SwitchReason, ToolCallDecision, ToolResultChange, ToolResultDecision,
+    TurnStop, UserBashDecision,
 };
 use serde_json::json;
 
@@ -23,6 +25,9 @@ pub(crate) fn finished_call(text: &str) -> InterceptToolResult {
         content: vec![ResultBlock::Text { text: text.into() }],
         details: None,
         is_error: false,
+        display: None,
+        handled: false,
+        duration_ms: 7,
     }
 }
 
@@ -97,6 +102,34 @@ async fn messages_are_kept_or_replaced() {
 }
 
 #[tokio::test]
+async fn requests_get_another_model_and_more_tools() {
+    let look = || {
+        let (name, description) = ("look".to_owned(), "Looks.".to_owned());
+        RequestTool { name, description, schema: json!({"type": "object"}).into() }
+    };
+    let change = move |request: &InterceptContext| ContextChange {
+        model: (request.model == "big").then(|| "small".to_owned()),
+        thinking: Some(ThinkingLevel::Off),
+        options: Some(RequestOptions { max_tokens: Some(100), temperature: Some(0.5) }),
+        tools: vec![look()],
+        messages: None,
+    };
+    let router = Extension::new("router", "1").intercept_context(move |request, _host| async move {
+        match request.last {
+            true => ContextDecision::Unchanged,
+            false => change(&request).into(),
+        }
+    });
+    let harness = Harness::start(router).await;
+    let request =
+        InterceptContext { model: "big".into(), tools: vec![look()], ..InterceptContext::default() };
+    let decision = harness.context_request(request.clone()).await;
+    assert_eq!(decision, ContextDecision::Change(change(&request).into()));
+    let last = InterceptContext { last: true, ..request };
+    assert_eq!(harness.context_request(last).await, ContextDecision::Unchanged);
+}
+
+#[tokio::test]
 async fn answers_are_kept_or_replaced() {
     let hush = Extension::new("hush", "1").intercept_message_end(|answer, _host| async move {
         let mut content = answer.content.clone();
@@ -115,6 +148,23 @@ async fn answers_are_kept_or_replaced() {
     assert_eq!(harness.message_end(text("hi"), StopCause::End).await, MessageEndDecision::Unchanged);
     let replaced = harness.message_end(text("a SECRET"), StopCause::Length).await;
     assert_eq!(replaced, MessageEndDecision::replace(text("a [hidden]")));
+    let budget = Extension::new("budget", "1").intercept_message_end(|answer, _host| async move {
+        match (answer.model.as_str(), answer.usage.output) {
+            ("large", 1000..) => MessageEndDecision::Stop(TurnStop::end_turn("too expensive")),
+            _ => MessageEndDecision::Unchanged,
+        }
+    });
+    let harness = Harness::start(budget).await;
+    let answer = InterceptMessageEnd {
+        step: 1,
+        provider: "lab".into(),
+        model: "large".into(),
+        content: text("hi"),
+        stop: StopCause::End,
+        usage: TokenUsage { output: 2000, ..TokenUsage::default() },
+    };
+    let stopped = MessageEndDecision::Stop(TurnStop::end_turn("too expensive"));
+    assert_eq!(harness.received_message(answer).await, stopped);
 }
 
 #[tokio::test]
@@ -160,6 +210,7 @@ async fn calls_are_answered_and_turns_end() {
         .intercept_tool_call(|call, _host| async move {
             match call.tool_name.as_str() {
                 "read" => ToolCallDecision::answer("cached"),
+                "find" => ToolCallDecision::redirect_to("grep", json!({"pattern": "x"})),
                 _ => ToolCallDecision::Stop(TurnStop::end_turn("the budget is spent")),
             }
         })
@@ -169,6 +220,8 @@ async fn calls_are_answered_and_turns_end() {
     let harness = Harness::start(ender).await;
     let answered = harness.intercept_tool_call("read", json!({})).await;
     assert_eq!(answered, ToolCallDecision::answer("cached"));
+    let redirected = harness.intercept_tool_call("find", json!({})).await;
+    assert_eq!(redirected, ToolCallDecision::redirect_to("grep", json!({"pattern": "x"})));
     let ended = harness.intercept_tool_call("bash", json!({})).await;
     assert_eq!(ended, ToolCallDecision::Stop(TurnStop::end_turn("the budget is spent")));
     let discarded = ToolResultDecision::Stop(TurnStop::discard_turn("not now"));
@@ -187,11 +240,8 @@ async fn long_results_are_answered() {
     let echo = Extension::new("echo", "1").intercept_tool_result(move |result, _host| {
         let details = Some(details.clone());
         async move {
-            ToolResultDecision::Change(ToolResultChange {
-                content: Some(result.content),
-                details,
-                is_error: None,
-            })
+            let content = Some(result.content);
+            ToolResultDecision::Change(ToolResultChange { content, details, ..ToolResultChange::default() })
         }
     });
     let harness = Harness::start(echo).await;

@@ -3,6 +3,7 @@
 
 use crate::wire::{HookToolCall, LlmResponse, ToolDecision};
 use haft_protocol::limits::{MAX_LINE, MAX_NAME};
+use haft_protocol::text::truncate_text;
 
 /// The limit of a reason to refuse or end something, in bytes.
 const MAX_REASON: usize = 4 * 1024;
@@ -16,15 +17,6 @@ const MAX_TOOL_NAME: usize = 4 * MAX_NAME;
 /// Returns the reason, truncated to its limit.
 pub fn shorten_reason(text: &str) -> String {
     truncate_text(text, MAX_REASON)
-}
-
-/// Returns a text of at most `limit` bytes with a note about the rest.
-pub fn truncate_text(text: &str, limit: usize) -> String {
-    let (kept, rest) = text.split_at(text.floor_char_boundary(limit));
-    if rest.is_empty() {
-        return kept.to_owned();
-    }
-    format!("{kept} [truncated: {} bytes omitted; the limit is {limit}]", rest.len())
 }
 
 /// Returns a message about the part of this decision that exceeds its limit. Arguments are not truncated,
@@ -79,10 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn truncated_text_has_note_and_valid_utf8() {
-        assert_eq!(truncate_text("abc", 3), "abc");
-        assert_eq!(truncate_text("abcd", 3), "abc [truncated: 1 bytes omitted; the limit is 3]");
-        assert_eq!(truncate_text("aé", 2), "a [truncated: 2 bytes omitted; the limit is 2]");
+    fn reason_is_truncated_to_its_limit() {
         assert!(shorten_reason(&"x".repeat(8 << 20)).len() < MAX_REASON + 100);
     }
 

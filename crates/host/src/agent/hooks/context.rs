@@ -1,19 +1,24 @@
-//! The hook for the messages of a request for one extension.
+//! The hook for a request to the model for one extension.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use haft_core::hooks::{BeforeModelRequest, OutgoingRequest, RequestDecision, RequestEdit};
 use haft_core::image;
+use haft_core::model::ModelInfo;
 use haft_core::sanitize::strip_hidden_chars;
+use haft_core::tool::{ToolOwner, ToolSpec};
 use haft_protocol::content::ContentBlock;
-use haft_protocol::ext::{ContextDecision, InterceptContext};
+use haft_protocol::defense::{Defense, is_up};
+use haft_protocol::ext::{ContextChange, ContextDecision, InterceptContext, RegisterTool, RequestTool};
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{AssistantBlock, AssistantMessage, Message};
 use tokio_util::sync::CancellationToken;
 
 use super::refuse_turn;
 use crate::agent::managed_extension::ManagedExtension;
+use crate::session::offers::{OfferedTool, check_tool, excerpt};
 
 #[async_trait]
 impl BeforeModelRequest for ManagedExtension {
@@ -22,37 +27,100 @@ impl BeforeModelRequest for ManagedExtension {
         cancel: &CancellationToken,
         request: &OutgoingRequest,
     ) -> RequestDecision {
-        let messages = request.messages.iter().map(without_native).collect();
-        let answer = match self.query(cancel, InterceptContext { messages }).await {
+        let change = match self.query(cancel, question_about(request)).await {
             Ok(ContextDecision::Unchanged) | Err(_) => return RequestDecision::Send,
-            Ok(ContextDecision::Replace { messages }) => messages,
+            Ok(ContextDecision::Change(change)) => *change,
             Ok(ContextDecision::Stop(stop)) => {
                 return RequestDecision::Refuse(refuse_turn(Self::name(self), stop));
             }
         };
-        match read_messages(answer, &request.messages) {
-            Ok(ReplacedMessages { messages, .. }) if messages == **request.messages => RequestDecision::Send,
-            Ok(ReplacedMessages { messages, hidden }) => {
-                if let Some(extension) = self.handle() {
-                    extension.reporter().report_hidden_text(hidden, "the messages of a request");
-                }
-                let edit = RequestEdit { messages: Some(messages), ..RequestEdit::default() };
-                RequestDecision::Edit { by: self.name().to_string(), edit }
-            }
-            Err(detail) => {
-                self.edit_refused(&detail);
-                RequestDecision::Send
-            }
+        let edit = accept_change(self, change, request);
+        match edit == RequestEdit::default() {
+            true => RequestDecision::Send,
+            false => RequestDecision::Edit { by: self.name().to_string(), edit },
         }
     }
 
     fn edit_refused(&self, detail: &str) {
-        self.report_hook_error(&format!("context intercept: {detail}; the messages were not changed"));
+        self.report_hook_error(&format!("context intercept: {detail}"));
     }
 
     fn name(&self) -> &str {
         Self::name(self).as_str()
     }
+}
+
+fn question_about(request: &OutgoingRequest) -> InterceptContext {
+    let ModelInfo { provider, model } = request.model.clone();
+    let to_tool = |tool: &Arc<ToolSpec>| {
+        let ToolSpec { name, description, schema, .. } = &**tool;
+        RequestTool { name: name.clone(), description: description.clone(), schema: schema.clone() }
+    };
+    InterceptContext {
+        step: request.step,
+        provider,
+        model,
+        thinking: request.thinking,
+        options: request.options,
+        last: request.last,
+        system: request.system.clone(),
+        tools: request.tools.iter().map(to_tool).collect(),
+        messages: request.messages.iter().map(without_native).collect(),
+    }
+}
+
+/// Returns the valid parts of a change; reports the others. Core checks the model, the options and the tools.
+fn accept_change(entry: &ManagedExtension, change: ContextChange, request: &OutgoingRequest) -> RequestEdit {
+    let ContextChange { messages, model, thinking, options, tools } = change;
+    let mut hidden = 0;
+    let messages = match messages.map(|answer| read_messages(answer, &request.messages)).transpose() {
+        Ok(read) => read.and_then(|read| {
+            hidden += read.hidden;
+            (read.messages != **request.messages).then_some(read.messages)
+        }),
+        Err(detail) => {
+            entry.edit_refused(&format!("{detail}; the messages were not changed"));
+            None
+        }
+    };
+    let add_tools = accept_tools(entry, tools, request);
+    if let Some(extension) = entry.handle() {
+        extension.reporter().report_hidden_text(hidden, "a request to the model");
+    }
+    RequestEdit { model, messages, add_tools, options, thinking }
+}
+
+/// Returns the tools that the request does not have and that the extension may offer, under the rules for
+/// registered tools.
+fn accept_tools(
+    entry: &ManagedExtension,
+    tools: Vec<RequestTool>,
+    request: &OutgoingRequest,
+) -> Vec<ToolSpec> {
+    let granted = entry.spec.permissions.as_ref().filter(|_| is_up(Defense::Permissions));
+    let limits = entry.offers().limits.clone();
+    let mut accepted = Vec::new();
+    for RequestTool { name, description, schema } in tools {
+        if request.tools.iter().any(|offered| offered.name == name) {
+            continue;
+        }
+        let tool = RegisterTool { name, description, schema: Some(schema), ..RegisterTool::default() };
+        let checked = if accepted.len() == limits.max_tools {
+            Err(format!("a request gets at most {} tools of an extension", limits.max_tools))
+        } else if granted.is_some_and(|granted| !granted.tools.may_register(&tool.name)) {
+            Err(format!("tool {:?}: the permission tools.register does not name it", excerpt(&tool.name)))
+        } else {
+            check_tool(tool, &limits)
+        };
+        match checked {
+            Ok(OfferedTool { name, description, schema, .. }) => {
+                let owner = ToolOwner::Extension(entry.name().to_string());
+                accepted.push(ToolSpec { owner, ..ToolSpec::new(name, description).with_schema(schema) });
+            }
+            Err(detail) => entry.edit_refused(&format!("{detail}; the tool was not added")),
+        }
+    }
+    accepted
 }
 
 /// The messages of an answer.
@@ -156,7 +224,7 @@ pub(super) fn clean_blocks(content: &mut [AssistantBlock], hidden: &mut usize) -
 }
 
 /// Checks that the calls have names, and ids of their own. A model refuses other conversations.
-fn check_calls(content: &[AssistantBlock]) -> Result<(), String> {
+pub(super) fn check_calls(content: &[AssistantBlock]) -> Result<(), String> {
     let mut ids = HashSet::new();
     for block in content {
         let AssistantBlock::ToolCall(call) = block else { continue };

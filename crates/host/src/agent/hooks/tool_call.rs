@@ -14,9 +14,10 @@ use haft_protocol::ext::{
     ToolCallAnswer, ToolCallDecision, ToolResultFrame, capability,
 };
 use haft_protocol::ids::{ExtensionName, RequestId};
+use haft_protocol::limits::MAX_NAME;
 use tokio_util::sync::CancellationToken;
 
-use super::{reason_or_default, refuse_turn};
+use super::{display_text, reason_or_default, refuse_turn};
 use crate::agent::gates::DecisionSubject;
 use crate::agent::hook_context::HookContext;
 use crate::agent::managed_extension::{InterceptFailure, ManagedExtension};
@@ -109,6 +110,10 @@ impl ToolCallHook {
                 ToolDecision::Allow
             }
             Ok(ToolCallDecision::Rewrite { args }) => ToolDecision::Rewrite { by: by(), tool: None, args },
+            Ok(ToolCallDecision::Redirect { tool, args }) => {
+                let args = args.unwrap_or_else(|| pending.call.args.clone());
+                ToolDecision::Rewrite { by: by(), tool: Some(tool), args }
+            }
             Ok(ToolCallDecision::Block { reason }) => {
                 let reason = reason_or_default(reason, || format!("tool call refused by extension {}", by()));
                 ToolDecision::block(by(), reason)
@@ -123,7 +128,7 @@ impl ToolCallHook {
 
     /// Returns the answer as the result of the call, within the limits of a tool of an extension.
     async fn answer_call(&self, tool: &str, answer: ToolCallAnswer) -> ToolDecision {
-        let ToolCallAnswer { content, details, is_error } = answer;
+        let ToolCallAnswer { content, details, is_error, display, handled } = answer;
         let frame = ToolResultFrame { id: RequestId::new(""), content, is_error, details, terminate: false };
         let (name, limits) = (self.entry.name(), *self.context.shared.limits);
         let read =
@@ -133,7 +138,8 @@ impl ToolCallHook {
                 read.rejected.iter().for_each(|detail| self.report_fault(detail));
                 let what = format!("a result for tool {tool}");
                 self.context.reporter(name).report_hidden_text(read.hidden, &what);
-                read.into_output(kept.as_deref())
+                let display = display.and_then(|text| display_text(name, &text, limits.max_result_text));
+                ToolOutput { display, handled, ..read.into_output(kept.as_deref()) }
             }
             Err(error) => ToolOutput::error(format!("extension {name}/{tool} failed: {error}")),
         };
@@ -169,6 +175,11 @@ impl BeforeToolExecute for ToolCallHook {
         self.entry.name().as_str()
     }
 
+    fn handles_unknown_tools(&self) -> bool {
+        let offers = self.entry.current().offers();
+        offers.has_capability(capability::HOOKS_2) && offers.tool_calls.has_ordered_role()
+    }
+
     fn role(&self, tool: &str) -> Option<HookRole> {
         let entry = self.entry.current();
         Some(match entry.tool_role(tool)? {
@@ -180,7 +191,7 @@ impl BeforeToolExecute for ToolCallHook {
     }
 
     fn rewrite_refused(&self, call: &ToolCall, detail: &str) {
-        let detail = format!("the modified_args do not match the schema of tool {}: {detail}", call.name);
+        let detail = format!("the changed call of tool {} cannot run: {detail}", call.name);
         self.report_fault(&detail);
         self.record_failure(&detail);
     }
@@ -246,10 +257,18 @@ fn read_decision(
         ToolCallDecision::Rewrite { .. } if role == InterceptorRole::Gate => {
             Err("sent modified_args, but a gate can only allow or block".to_owned())
         }
+        ToolCallDecision::Redirect { .. } if role == InterceptorRole::Gate => {
+            Err("sent modified_tool, but a gate can only allow or block".to_owned())
+        }
+        ToolCallDecision::Redirect { tool, .. } if tool.len() > MAX_NAME => {
+            Err(format!("sent a modified_tool of {} bytes; the limit is {MAX_NAME}", tool.len()))
+        }
         ToolCallDecision::Answer(_) if role == InterceptorRole::Gate => {
             Err("sent content, but a gate can only allow or block".to_owned())
         }
-        ToolCallDecision::Rewrite { args } if args.as_str().len() > max_args => {
+        ToolCallDecision::Rewrite { args } | ToolCallDecision::Redirect { args: Some(args), .. }
+            if args.as_str().len() > max_args =>
+        {
             let bytes = args.as_str().len();
             Err(format!("sent modified_args of {bytes} bytes; the limit is {max_args}"))
         }
@@ -258,6 +277,7 @@ fn read_decision(
         }
         ToolCallDecision::Allow
         | ToolCallDecision::Rewrite { .. }
+        | ToolCallDecision::Redirect { .. }
         | ToolCallDecision::Block { .. }
         | ToolCallDecision::Answer(_)
         | ToolCallDecision::Stop(_) => Ok(decision),
@@ -272,16 +292,21 @@ fn check_granted(
     decision: ToolCallDecision,
 ) -> Result<ToolCallDecision, String> {
     let granted = entry.spec.permissions.as_ref().filter(|_| is_up(Defense::Permissions));
-    let changed = match decision {
-        ToolCallDecision::Rewrite { .. } => "modified_args",
-        ToolCallDecision::Answer(_) => "content",
+    let (changed, other) = match &decision {
+        ToolCallDecision::Rewrite { .. } => ("modified_args", tool),
+        ToolCallDecision::Redirect { tool, .. } => ("modified_tool", tool.as_str()),
+        ToolCallDecision::Answer(_) => ("content", tool),
         ToolCallDecision::Allow | ToolCallDecision::Block { .. } | ToolCallDecision::Stop(_) => {
             return Ok(decision);
         }
     };
-    match granted.is_some_and(|granted| !granted.may_rewrite_call(tool)) {
-        true => Err(format!("sent {changed}, but is granted only the role `gate`")),
-        false => Ok(decision),
+    let Some(granted) = granted else { return Ok(decision) };
+    if !granted.may_rewrite_call(tool) {
+        return Err(format!("sent {changed}, but is granted only the role `gate`"));
+    }
+    match granted.may_rewrite_call(other) {
+        true => Ok(decision),
+        false => Err(format!("sent {changed} {other:?}, but calls of this tool are not granted")),
     }
 }
 

@@ -11,7 +11,7 @@ use haft_protocol::ext::{
 use haft_protocol::ids::{ExtensionName, RequestId};
 use tokio_util::sync::CancellationToken;
 
-use super::refuse_turn;
+use super::{display_text, refuse_turn};
 use crate::agent::hook_context::HookContext;
 use crate::agent::managed_extension::ManagedExtension;
 use crate::agent::tool::{SanitizedToolResult, limits_of_changed_result};
@@ -31,7 +31,8 @@ impl ToolResultHook {
     /// Returns the result with the changes. Texts, images and details have the limits of a tool of an
     /// extension, or those of the original result if that is longer.
     async fn apply_change(&self, tool: &str, change: ToolResultChange, own: ToolOutput) -> ToolOutput {
-        let ToolResultChange { content, mut details, is_error } = change;
+        let ToolResultChange { content, mut details, is_error, display, handled } = change;
+        let own = self.with_delivery(own, display, handled);
         let is_error = is_error.unwrap_or(own.is_error);
         let failure = own.failure.filter(|_| is_error);
         let limits = *self.context.shared.limits;
@@ -61,6 +62,17 @@ impl ToolResultHook {
         ToolOutput { failure, handled: own.handled, display: own.display, ..output }
     }
 
+    /// Returns the result with this text for the person.
+    fn with_delivery(&self, own: ToolOutput, display: Option<String>, handled: Option<bool>) -> ToolOutput {
+        let longest = own.display.as_ref().map_or(0, |own| own.text.len());
+        let limit = self.context.shared.limits.max_result_text.max(longest);
+        let display = match display {
+            None => own.display.clone(),
+            Some(text) => display_text(self.entry.name(), &text, limit),
+        };
+        ToolOutput { display, handled: handled.unwrap_or(own.handled), ..own }
+    }
+
     fn report_fault(&self, detail: &str) {
         self.entry.report_hook_error(&format!("tool_result intercept: {detail}"));
     }
@@ -71,7 +83,7 @@ impl AfterToolExecute for ToolResultHook {
     async fn after_tool_execute(
         &self,
         cancel: &CancellationToken,
-        FinishedCall { call, .. }: &FinishedCall,
+        FinishedCall { call, took }: &FinishedCall,
         output: ToolOutput,
     ) -> ResultDecision {
         let question = InterceptToolResult {
@@ -81,6 +93,9 @@ impl AfterToolExecute for ToolResultHook {
             content: output.content.iter().cloned().map(ResultBlock::from).collect(),
             details: output.details.clone(),
             is_error: output.is_error,
+            display: output.display.as_ref().map(|display| display.text.clone()),
+            handled: output.handled,
+            duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
         };
         let changed = match self.entry.query(cancel, question).await {
             Ok(ToolResultDecision::Change(change)) => self.apply_change(&call.name, change, output).await,

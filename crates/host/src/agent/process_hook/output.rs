@@ -5,6 +5,7 @@ use haft_adapter_picoclaw::wire::{HookToolResult, InterceptPoint};
 use haft_core::tool::{DisplayText, ToolOutput};
 use haft_protocol::ext::{Limits, ToolResultFrame as Blocks};
 use haft_protocol::ids::RequestId;
+use haft_protocol::text::truncate_text;
 
 use super::adapter::ProcessHookAdapter;
 use crate::agent::tool::{SanitizedToolResult, limits_of_changed_result};
@@ -53,5 +54,5 @@ pub(super) async fn read_result(
 
 fn shorten_for_user(text: &str, limits: Limits, own: Option<&ToolOutput>) -> String {
     let own = own.and_then(|own| own.display.as_ref()).map_or(0, |display| display.text.len());
-    translate::truncate_text(text, limits.max_result_text.max(own))
+    truncate_text(text, limits.max_result_text.max(own))
 }

@@ -115,7 +115,10 @@ fn describe_intercept(entry: &InterceptPermission) -> String {
             _,
         ) => format!("handles `{}` while haft waits", entry.event.name()),
         (InterceptKind::BeforeSettle, _) => "can make the agent go on when it would stop".to_owned(),
-        (InterceptKind::Context, _) => "can read and change the messages that the model gets".to_owned(),
+        (InterceptKind::Context, _) => {
+            "can read and change each request to the model: messages, model, options, and more tools"
+                .to_owned()
+        }
         (InterceptKind::MessageEnd, _) => "can read and change the answers of the model".to_owned(),
         (InterceptKind::BeforeProviderRequest, _) => {
             "can read and change every request to a provider, except the key".to_owned()

@@ -103,7 +103,7 @@ impl InterceptHook for InterceptBeforeCompact {
             }
             BeforeCompactDecision::Replace { summary, first_kept } => {
                 response.summary = summary;
-                response.first_kept = first_kept.map(String::into_boxed_str);
+                response.first_kept = first_kept;
             }
         }
         response

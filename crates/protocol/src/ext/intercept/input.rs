@@ -50,7 +50,7 @@ impl InterceptHook for InterceptInput {
         if response.is_blocking() {
             return Err(AnswerError::new("input cannot block; answer with handled instead"));
         }
-        Ok(match (response.handled, response.text, response.images) {
+        Ok(match (response.handled.unwrap_or_default(), response.text, response.images) {
             (true, ..) => InputDecision::Handled,
             (false, None, None) => InputDecision::Unchanged,
             (false, text, images) => InputDecision::Change { text, images },
@@ -62,7 +62,7 @@ impl InterceptHook for InterceptInput {
         match decision {
             InputDecision::Unchanged => {}
             InputDecision::Change { text, images } => (response.text, response.images) = (text, images),
-            InputDecision::Handled => response.handled = true,
+            InputDecision::Handled => response.handled = Some(true),
         }
         response
     }

@@ -1,7 +1,7 @@
 //! `message_end`: an extension changes an answer of the model before it is stored.
 //!
 //! ```json
-//! {"type":"event_intercept","id":"10","event":"message_end","content":[{"type":"text","text":"KEY=abc"}],"stop":"end"}
+//! {"type":"event_intercept","id":"10","event":"message_end","step":1,"provider":"anthropic","model":"claude","content":[{"type":"text","text":"KEY=abc"}],"stop":"end","usage":{"input":9,"output":3,"cache_read":0,"cache_write":0,"cost_usd":0.0}}
 //! {"type":"event_intercept_response","id":"10","content":[{"type":"text","text":"KEY=[hidden]"}]}
 //! ```
 
@@ -11,15 +11,23 @@ use super::{EventInterceptResponse, InterceptHook, InterceptKind, TurnStop, read
 use crate::ext::answer_error::AnswerError;
 use crate::ids::RequestId;
 use crate::json::RawJson;
-use crate::message::{AssistantBlock, StopCause};
+use crate::message::{AssistantBlock, StopCause, TokenUsage};
 
 /// After an answer of the model is complete, before it is stored and its tools are called.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct InterceptMessageEnd {
+    /// The number of the request since the prompt, from 1.
+    pub step: u32,
+    /// The provider of the model that answered.
+    pub provider: String,
+    /// The model's id at the provider.
+    pub model: String,
     /// The current blocks of the answer: text, thinking and tool calls, in order.
     pub content: Vec<AssistantBlock>,
     /// The reason why the model stopped.
     pub stop: StopCause,
+    /// The usage of the request.
+    pub usage: TokenUsage,
 }
 
 /// The decision about an answer.

@@ -72,8 +72,8 @@ impl InterceptHook for InterceptResources {
     }
 }
 
-fn read_paths(name: &str, field: Option<Box<RawJson>>) -> Result<Vec<String>, AnswerError> {
-    let paths: Vec<String> = read_field(name, field.map(|field| *field))?.unwrap_or_default();
+fn read_paths(name: &str, field: Option<RawJson>) -> Result<Vec<String>, AnswerError> {
+    let paths: Vec<String> = read_field(name, field)?.unwrap_or_default();
     if paths.len() > MAX_RESOURCE_PATHS {
         return Err(AnswerError::new(format!("{name}: has more than {MAX_RESOURCE_PATHS} paths")));
     }
@@ -87,8 +87,8 @@ fn read_paths(name: &str, field: Option<Box<RawJson>>) -> Result<Vec<String>, An
     }
 }
 
-fn write_paths(paths: &[String]) -> Option<Box<RawJson>> {
-    (!paths.is_empty()).then(|| RawJson::from_value(paths).expect("a list of strings is JSON").into())
+fn write_paths(paths: &[String]) -> Option<RawJson> {
+    (!paths.is_empty()).then(|| RawJson::from_value(paths).expect("a list of strings is JSON"))
 }
 
 #[cfg(test)]

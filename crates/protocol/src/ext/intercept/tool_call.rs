@@ -3,12 +3,13 @@
 //! ```json
 //! {"type":"event_intercept","id":"1","event":"tool_call","tool_id":"t1","tool_name":"bash","tool_args":{"command":"ls"}}
 //! {"type":"event_intercept_response","id":"1","modified_args":{"command":"ls -1"}}
+//! {"type":"event_intercept_response","id":"1","modified_tool":"ls","modified_args":{}}
 //! {"type":"event_intercept_response","id":"1","content":[{"type":"text","text":"a.txt"}]}
 //! ```
 
 use serde::{Deserialize, Serialize};
 
-use super::{EventInterceptResponse, InterceptHook, InterceptKind, TurnStop, read_field};
+use super::{EventInterceptResponse, InterceptHook, InterceptKind, TurnStop, read_field, write_field};
 use crate::content::ResolvedPath;
 use crate::ext::answer_error::AnswerError;
 use crate::ext::tool::{ResultBlock, joined_result_text};
@@ -49,6 +50,13 @@ pub enum ToolCallDecision {
         /// An object that fits the tool's schema.
         args: RawJson,
     },
+    /// Calls another tool instead. The conversation keeps the call of the model.
+    Redirect {
+        /// The name of a tool that the model is offered.
+        tool: String,
+        /// An object that fits the schema of that tool; `None` keeps the arguments.
+        args: Option<RawJson>,
+    },
     /// Blocks the call.
     Block {
         /// The text for the model.
@@ -69,6 +77,11 @@ pub struct ToolCallAnswer {
     pub details: Option<RawJson>,
     /// True if the call counts as failed.
     pub is_error: bool,
+    /// A text for the person, in addition to the content.
+    pub display: Option<String>,
+    /// True if the person has the result already. If that is true of all calls of a message, the run
+    /// ends without another request, unless a message of the user waits.
+    pub handled: bool,
 }
 
 impl InterceptHook for InterceptToolCall {
@@ -82,20 +95,28 @@ impl InterceptHook for InterceptToolCall {
             return Ok(ToolCallDecision::Stop(stop));
         }
         if let Some(content) = read_field("content", response.content.take())? {
-            let (details, is_error) = (response.details, response.is_error.unwrap_or_default());
-            return Ok(ToolCallDecision::Answer(ToolCallAnswer { content, details, is_error }.into()));
+            let answer = ToolCallAnswer {
+                content,
+                details: response.details,
+                is_error: response.is_error.unwrap_or_default(),
+                display: read_field("display", response.display)?,
+                handled: response.handled.unwrap_or_default(),
+            };
+            return Ok(ToolCallDecision::Answer(answer.into()));
         }
         if response.is_blocking() {
             return Ok(ToolCallDecision::Block { reason: response.reason });
         }
-        match response.modified_args {
-            None => Ok(ToolCallDecision::Allow),
-            Some(args) if args.is_object() => Ok(ToolCallDecision::Rewrite { args }),
-            Some(args) => {
-                let start: String = args.as_str().chars().take(40).collect();
-                Err(AnswerError::new(format!("modified_args must be a JSON object, not {start}")))
-            }
+        let args = response.modified_args;
+        if let Some(wrong) = args.as_ref().filter(|args| !args.is_object()) {
+            let start: String = wrong.as_str().chars().take(40).collect();
+            return Err(AnswerError::new(format!("modified_args must be a JSON object, not {start}")));
         }
+        Ok(match (read_field("modified_tool", response.modified_tool)?, args) {
+            (Some(tool), args) => ToolCallDecision::Redirect { tool, args },
+            (None, Some(args)) => ToolCallDecision::Rewrite { args },
+            (None, None) => ToolCallDecision::Allow,
+        })
     }
 
     fn respond(decision: ToolCallDecision, id: RequestId) -> EventInterceptResponse {
@@ -103,16 +124,21 @@ impl InterceptHook for InterceptToolCall {
         match decision {
             ToolCallDecision::Allow => {}
             ToolCallDecision::Rewrite { args } => response.modified_args = Some(args),
+            ToolCallDecision::Redirect { tool, args } => {
+                response.modified_tool = write_field(Some(tool));
+                response.modified_args = args;
+            }
             ToolCallDecision::Block { reason } => {
                 response.block = Some(true);
                 response.reason = reason;
             }
             ToolCallDecision::Answer(answer) => {
-                let ToolCallAnswer { content, details, is_error } = *answer;
+                let ToolCallAnswer { content, details, is_error, display, handled } = *answer;
                 response.block = Some(true);
                 response.reason = joined_result_text(&content);
                 response.content = RawJson::from_value(&content).ok();
                 (response.details, response.is_error) = (details, is_error.then_some(true));
+                (response.display, response.handled) = (write_field(display), handled.then_some(true));
             }
             ToolCallDecision::Stop(stop) => {
                 response.block = Some(true);
@@ -168,14 +194,34 @@ mod tests {
             r#""content":[{"type":"text","text":"x"}],"is_error":true,"block":true,"modified_args":{}"#,
             answer,
         );
+        let (display, handled) = (Some("Shown.".to_owned()), true);
+        let answer = ToolCallAnswer { display, handled, ..ToolCallAnswer::default() };
+        check(
+            r#""content":[],"display":"Shown.","handled":true"#,
+            Ok(ToolCallDecision::Answer(answer.into())),
+        );
         check(r#""content":["x"]"#, Err("content: "));
+        check(r#""content":[],"display":1"#, Err("display: "));
         check(r#""is_error":true"#, Ok(ToolCallDecision::Allow));
     }
 
     #[test]
+    fn another_tool_gets_its_own_or_the_old_arguments() {
+        let redirect = |args: Option<&str>| {
+            let args = args.map(|args| RawJson::parse(args).unwrap());
+            Ok(ToolCallDecision::Redirect { tool: "ls".into(), args })
+        };
+        check(r#""modified_tool":"ls""#, redirect(None));
+        check(r#""modified_tool":"ls","modified_args":{"a":1}"#, redirect(Some(r#"{"a":1}"#)));
+        check(r#""modified_tool":"ls","block":true,"reason":"no""#, Ok(ToolCallDecision::block("no")));
+        check(r#""modified_tool":null"#, Ok(ToolCallDecision::Allow));
+        check(r#""modified_tool":7"#, Err("modified_tool: "));
+        check(r#""modified_tool":"ls","modified_args":[]"#, Err("modified_args must be a JSON object"));
+    }
+
+    #[test]
     fn response_without_the_capability_has_the_old_meaning() {
-        let fields =
-            r#"{"id":"1","stop":7,"content":[],"details":{},"is_error":true,"modified_args":{"a":1}}"#;
+        let fields = r#"{"id":"1","stop":7,"content":[],"details":{},"is_error":true,"display":[],"handled":true,"modified_tool":7,"modified_args":{"a":1}}"#;
         let response: EventInterceptResponse = serde_json::from_str(fields).unwrap();
         let read = InterceptToolCall::read(response.without_hooks_2(InterceptKind::ToolCall));
         let args = RawJson::parse(r#"{"a":1}"#).unwrap();

@@ -1,17 +1,18 @@
 //! `tool_result`: an extension changes the result of a tool call before the model sees it.
 //!
 //! ```json
-//! {"type":"event_intercept","id":"6","event":"tool_result","tool_id":"t1","tool_name":"bash","tool_args":{"command":"env"},"content":[{"type":"text","text":"KEY=abc"}],"is_error":false}
+//! {"type":"event_intercept","id":"6","event":"tool_result","tool_id":"t1","tool_name":"bash","tool_args":{"command":"env"},"content":[{"type":"text","text":"KEY=abc"}],"is_error":false,"duration_ms":12}
 //! {"type":"event_intercept_response","id":"6","content":[{"type":"text","text":"KEY=[hidden]"}]}
 //! ```
 
 use serde::{Deserialize, Serialize};
 
-use super::{EventInterceptResponse, InterceptHook, InterceptKind, TurnStop, read_field};
+use super::{EventInterceptResponse, InterceptHook, InterceptKind, TurnStop, read_field, write_field};
 use crate::ext::answer_error::AnswerError;
 use crate::ext::tool::ResultBlock;
 use crate::ids::{RequestId, ToolCallId};
 use crate::json::{RawJson, optional_object};
+use crate::read::null_is_default;
 
 /// After a tool ran, before the model sees the result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -33,6 +34,14 @@ pub struct InterceptToolResult {
     pub details: Option<RawJson>,
     /// True if the call failed.
     pub is_error: bool,
+    /// A text for the person, in addition to the content.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub display: Option<String>,
+    /// True if the person has the result already.
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "std::ops::Not::not")]
+    pub handled: bool,
+    /// The duration of the call in milliseconds.
+    pub duration_ms: u64,
 }
 
 /// The decision about a result.
@@ -56,6 +65,11 @@ pub struct ToolResultChange {
     pub details: Option<RawJson>,
     /// True if the call counts as failed.
     pub is_error: Option<bool>,
+    /// A text for the person, in addition to the content. An empty text removes the one of the tool.
+    pub display: Option<String>,
+    /// True if the person has the result already. If that is true of all calls of a message, the run
+    /// ends without another request, unless a message of the user waits.
+    pub handled: Option<bool>,
 }
 
 impl InterceptHook for InterceptToolResult {
@@ -70,18 +84,18 @@ impl InterceptHook for InterceptToolResult {
         if response.is_blocking() {
             return Err(AnswerError::new("tool_result cannot block; intercept tool_call for that"));
         }
-        let EventInterceptResponse { content, details, is_error, .. } = response;
-        let change = ToolResultChange { content: read_field("content", content)?, details, is_error };
-        Ok(change.into())
+        let EventInterceptResponse { content, details, is_error, display, handled, .. } = response;
+        let (content, display) = (read_field("content", content)?, read_field("display", display)?);
+        Ok(ToolResultChange { content, details, is_error, display, handled }.into())
     }
 
     fn respond(decision: ToolResultDecision, id: RequestId) -> EventInterceptResponse {
         let mut response = EventInterceptResponse::pass_through(id);
         match decision {
             ToolResultDecision::Unchanged => {}
-            ToolResultDecision::Change(ToolResultChange { content, details, is_error }) => {
-                response.content = content.and_then(|content| RawJson::from_value(&content).ok());
-                (response.details, response.is_error) = (details, is_error);
+            ToolResultDecision::Change(ToolResultChange { content, details, is_error, display, handled }) => {
+                (response.content, response.display) = (write_field(content), write_field(display));
+                (response.details, response.is_error, response.handled) = (details, is_error, handled);
             }
             ToolResultDecision::Stop(stop) => stop.write(&mut response),
         }
@@ -120,7 +134,12 @@ mod tests {
         let details = Some(RawJson::parse(r#"{"n":1}"#).unwrap());
         check(
             r#","details":{"n":1},"is_error":false"#,
-            Ok(ToolResultChange { content: None, details, is_error: Some(false) }.into()),
+            Ok(ToolResultChange { details, is_error: Some(false), ..ToolResultChange::default() }.into()),
+        );
+        let (display, handled) = (Some(String::new()), Some(false));
+        check(
+            r#","display":"","handled":false"#,
+            Ok(ToolResultChange { display, handled, ..ToolResultChange::default() }.into()),
         );
     }
 

@@ -65,7 +65,7 @@ impl InterceptHook for InterceptUserBash {
             (Some(_), Some(_)) => Err(AnswerError::new("has both command and result")),
             (Some(result), None) => Ok(UserBashDecision::Answer(*result)),
             (None, Some(command)) if command.trim().is_empty() => Err(AnswerError::new("command: is empty")),
-            (None, Some(command)) => Ok(UserBashDecision::Rewrite { command: command.into() }),
+            (None, Some(command)) => Ok(UserBashDecision::Rewrite { command }),
             (None, None) => Ok(UserBashDecision::Run),
         }
     }
@@ -74,7 +74,7 @@ impl InterceptHook for InterceptUserBash {
         let mut response = EventInterceptResponse::pass_through(id);
         match decision {
             UserBashDecision::Run => {}
-            UserBashDecision::Rewrite { command } => response.command = Some(command.into()),
+            UserBashDecision::Rewrite { command } => response.command = Some(command),
             UserBashDecision::Answer(result) => response.result = Some(Box::new(result)),
             UserBashDecision::Block { reason } => (response.block, response.reason) = (Some(true), reason),
         }

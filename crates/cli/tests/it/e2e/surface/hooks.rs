@@ -81,6 +81,59 @@ fn summary_of_an_extension_is_used() {
     client.end().expect(0);
 }
 
+/// Offers the tool `look` in each request, answers its calls, and sends other calls to `ls`.
+const DESK: &str = r#"
+emit("subscribe", intercept=["context", "message_end", "tool_call", "tool_result"])
+emit("ready")
+look = {"name": "look", "description": "Looks.", "schema": {"type": "object"}}
+for frame in frames():
+    if frame["type"] != "event_intercept":
+        continue
+    hook = frame["event"]
+    if hook == "context":
+        names = [tool["name"] for tool in frame["tools"]]
+        mark(f"{frame['step']} {frame['provider']} {frame['model']} {'bash' in names} {frame['system'] != ''}")
+        answer(frame, model="small", options={"max_tokens": 77}, tools=[look])
+    elif hook == "message_end":
+        mark(f"{frame['model']} {frame['usage']['output'] > 0}")
+        answer(frame)
+    elif hook == "tool_call" and frame["tool_name"] == "look":
+        answer(frame, content=[{"type": "text", "text": "fog"}], display="There is fog.")
+    elif hook == "tool_call" and frame["tool_name"] == "bash":
+        answer(frame, modified_tool="ls", modified_args={"path": "."})
+    elif hook == "tool_result":
+        mark(f"{frame['tool_name']} {frame.get('display')} {frame['duration_ms'] >= 0}")
+        answer(frame, display=frame["tool_name"] + " is done.")
+    else:
+        answer(frame)
+"#;
+
+#[test]
+fn request_goes_to_another_model_with_another_tool() {
+    let look = Scenario::new().tool("1", "look", "{}").tool("2", "bash", r#"{"command":"ls"}"#);
+    let scene = Scene::new(vec![look, Scenario::text("Done.")]);
+    let scene = scene.python_with("desk", &json!({"capabilities": ["hooks_2"]}), DESK);
+    let ran = scene.haft(&["--json", "Look."]);
+    ran.expect(0);
+    let requests = scene.server.requests();
+    assert_eq!(requests[0].body["model"], "small");
+    assert!(offered(&requests[0]).contains(&"look".to_owned()), "{:?}", offered(&requests[0]));
+    let results = said(&requests[1], "tool");
+    assert_eq!(results[0], "fog");
+    assert!(results[1].contains("desk/"), "{results:?}");
+    for shown in ["There is fog.", "ls is done."] {
+        assert!(ran.stdout.contains(&format!(r#""text":"{shown}""#)), "{shown} {}", ran.stdout);
+    }
+    let expect = [
+        "1 openai-chat m True True",
+        "small True",
+        "ls None True",
+        "2 openai-chat m True True",
+        "small True",
+    ];
+    assert_eq!(scene.marks(), expect);
+}
+
 /// Marks the events that haft waits for.
 const WAITS: &str = r#"
 waits = ["session_start", "session_shutdown", "agent_start", "agent_end", "turn_end", "message_start", "tool_end"]
