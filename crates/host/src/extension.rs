@@ -387,6 +387,7 @@ const fn intercept_label(kind: InterceptKind) -> &'static str {
         InterceptKind::BeforeSwitch => "before_switch intercept",
         InterceptKind::BeforeFork => "before_fork intercept",
         InterceptKind::BeforeTree => "before_tree intercept",
+        InterceptKind::Approve => "approve intercept",
     }
 }
 

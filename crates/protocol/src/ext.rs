@@ -50,17 +50,18 @@ pub use handshake::{
 };
 pub use host_call::{HostCall, HostCallCancel, HostCallKind, HostCallTarget, HostResult};
 pub use intercept::{
-    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeForkDecision,
-    BeforeProviderRequestDecision, BeforeSettleDecision, BeforeSwitchDecision, BeforeTreeDecision,
-    CompactEntry, ContextChange, ContextDecision, EventIntercept, EventInterceptResponse, InputDecision,
-    Intercept, InterceptAgentEnd, InterceptAgentStart, InterceptAssistantMessage, InterceptBeforeAgentStart,
-    InterceptBeforeCompact, InterceptBeforeFork, InterceptBeforeProviderRequest, InterceptBeforeSettle,
-    InterceptBeforeSwitch, InterceptBeforeTree, InterceptContext, InterceptHook, InterceptInput,
-    InterceptKind, InterceptMessageEnd, InterceptMessageStart, InterceptSessionShutdown,
-    InterceptSessionStart, InterceptToolCall, InterceptToolEnd, InterceptToolResult, InterceptTurnEnd,
-    InterceptTurnStart, InterceptUserBash, MessageEndDecision, MessageRole, RequestOptions, RequestTool,
-    SessionShutdownReason, SessionStartReason, StopScope, SwitchReason, ToolCallAnswer, ToolCallDecision,
-    ToolResultChange, ToolResultDecision, TurnStartDecision, TurnStop, UserBashDecision, UserBashResult,
+    ApproveDecision, AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision,
+    BeforeForkDecision, BeforeProviderRequestDecision, BeforeSettleDecision, BeforeSwitchDecision,
+    BeforeTreeDecision, CompactEntry, ContextChange, ContextDecision, EventIntercept, EventInterceptResponse,
+    InputDecision, Intercept, InterceptAgentEnd, InterceptAgentStart, InterceptApprove,
+    InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptBeforeFork,
+    InterceptBeforeProviderRequest, InterceptBeforeSettle, InterceptBeforeSwitch, InterceptBeforeTree,
+    InterceptContext, InterceptHook, InterceptInput, InterceptKind, InterceptMessageEnd,
+    InterceptMessageStart, InterceptSessionShutdown, InterceptSessionStart, InterceptToolCall,
+    InterceptToolEnd, InterceptToolResult, InterceptTurnEnd, InterceptTurnStart, InterceptUserBash,
+    MessageEndDecision, MessageRole, RequestOptions, RequestTool, SessionShutdownReason, SessionStartReason,
+    StopScope, SwitchReason, ToolCallAnswer, ToolCallDecision, ToolResultChange, ToolResultDecision,
+    TurnStartDecision, TurnStop, UserBashDecision, UserBashResult,
 };
 pub use limits::Limits;
 pub use mirror::{EntriesFrame, MirrorPart, StateFrame};

@@ -4,6 +4,7 @@
 //! |---|---|---|---|---|
 //! | `tool_call` | none, `gate`, `rewrite` | blocks | passes | blocks |
 //! | `user_bash` | any | blocks | passes | blocks |
+//! | `approve` | any | blocks | passes | blocks |
 //! | `turn_start` | `gate` | blocks | blocks | blocks |
 //! | `assistant_message` | `gate`, `redactor` | withheld | withheld | withheld |
 //! | both | none, `rewrite` | passes | passes | passes |
@@ -135,7 +136,9 @@ pub(crate) fn fails_closed(hook: InterceptKind, role: InterceptorRole) -> bool {
             | InterceptKind::BeforeProviderRequest,
             _,
         ) => false,
-        (InterceptKind::ToolCall | InterceptKind::UserBash, _) => is_up(Defense::GateFailures),
+        (InterceptKind::ToolCall | InterceptKind::UserBash | InterceptKind::Approve, _) => {
+            is_up(Defense::GateFailures)
+        }
         (
             InterceptKind::TurnStart | InterceptKind::AssistantMessage,
             InterceptorRole::Gate | InterceptorRole::Redactor,
@@ -207,7 +210,7 @@ mod tests {
     ) -> FailureEffect {
         let late = matches!(failure, "timeout" | "missing response");
         let closed = match (hook.name(), role) {
-            ("tool_call" | "user_bash", _) => !(late && allow_on_timeout),
+            ("tool_call" | "user_bash" | "approve", _) => !(late && allow_on_timeout),
             ("turn_start" | "assistant_message", InterceptorRole::Gate | InterceptorRole::Redactor) => true,
             _ => false,
         };
@@ -229,7 +232,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(tried, 22 * 4 * 12 * 2);
+        assert_eq!(tried, 23 * 4 * 12 * 2);
     }
 
     #[test]

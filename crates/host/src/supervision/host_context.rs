@@ -278,6 +278,7 @@ impl HostContext {
             capability::BEFORE_SWITCH,
             capability::BEFORE_FORK,
             capability::BEFORE_TREE,
+            capability::APPROVE,
             capability::PANEL_RESIZE,
             capability::PING,
             capability::EVENT_GAP,

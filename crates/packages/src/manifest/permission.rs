@@ -277,6 +277,8 @@ impl InterceptPermissionRole {
                 | InterceptKind::BeforeFork
                 | InterceptKind::BeforeTree,
             ) => false,
+            // An approver only approves or denies.
+            (Self::Rewrite, InterceptKind::Approve) => false,
             (Self::Redactor, event) => event == InterceptKind::AssistantMessage,
             (Self::Gate | Self::Rewrite, _) => true,
         }

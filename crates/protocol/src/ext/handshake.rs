@@ -64,6 +64,9 @@ pub mod capability {
     /// The host has the `before_tree` hook. In `hello` the name is informational: a
     /// subscription is enough.
     pub const BEFORE_TREE: &str = "before_tree";
+    /// The host has the `approve` hook. In `hello` the name is informational: a subscription is
+    /// enough.
+    pub const APPROVE: &str = "approve";
     /// The extension answers `ping`, even while its handlers run.
     pub const PING: &str = "ping";
     /// The host reports dropped events to the extension.
@@ -132,6 +135,7 @@ pub mod capability {
         BEFORE_SWITCH,
         BEFORE_FORK,
         BEFORE_TREE,
+        APPROVE,
         PING,
         EVENT_GAP,
         INTERCEPT_ROLES,

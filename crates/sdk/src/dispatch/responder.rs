@@ -3,16 +3,17 @@
 use std::marker::PhantomData;
 
 use haft_protocol::ext::{
-    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeForkDecision,
-    BeforeProviderRequestDecision, BeforeSettleDecision, BeforeSwitchDecision, BeforeTreeDecision, CallTool,
-    CommandAction, CommandCompletionsResponse, ContextDecision, EventInterceptResponse, ExtensionFrame,
-    InputDecision, InterceptAgentEnd, InterceptAgentStart, InterceptAssistantMessage,
-    InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptBeforeFork, InterceptBeforeProviderRequest,
-    InterceptBeforeSettle, InterceptBeforeSwitch, InterceptBeforeTree, InterceptContext, InterceptHook,
-    InterceptInput, InterceptMessageEnd, InterceptMessageStart, InterceptSessionShutdown,
-    InterceptSessionStart, InterceptToolCall, InterceptToolEnd, InterceptToolResult, InterceptTurnEnd,
-    InterceptTurnStart, InterceptUserBash, InvokeCommand, MessageEndDecision, QueryCompletions,
-    ToolCallDecision, ToolResultDecision, TurnStartDecision, UserBashDecision,
+    ApproveDecision, AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision,
+    BeforeForkDecision, BeforeProviderRequestDecision, BeforeSettleDecision, BeforeSwitchDecision,
+    BeforeTreeDecision, CallTool, CommandAction, CommandCompletionsResponse, ContextDecision,
+    EventInterceptResponse, ExtensionFrame, InputDecision, InterceptAgentEnd, InterceptAgentStart,
+    InterceptApprove, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact,
+    InterceptBeforeFork, InterceptBeforeProviderRequest, InterceptBeforeSettle, InterceptBeforeSwitch,
+    InterceptBeforeTree, InterceptContext, InterceptHook, InterceptInput, InterceptMessageEnd,
+    InterceptMessageStart, InterceptSessionShutdown, InterceptSessionStart, InterceptToolCall,
+    InterceptToolEnd, InterceptToolResult, InterceptTurnEnd, InterceptTurnStart, InterceptUserBash,
+    InvokeCommand, MessageEndDecision, QueryCompletions, ToolCallDecision, ToolResultDecision,
+    TurnStartDecision, UserBashDecision,
 };
 use haft_protocol::ids::RequestId;
 
@@ -109,6 +110,7 @@ hook_questions! {
     InterceptBeforeSwitch -> BeforeSwitchDecision;
     InterceptBeforeFork -> BeforeForkDecision;
     InterceptBeforeTree -> BeforeTreeDecision;
+    InterceptApprove -> ApproveDecision;
     InterceptBeforeProviderRequest -> BeforeProviderRequestDecision;
     InterceptContext -> ContextDecision;
     InterceptBeforeSettle -> BeforeSettleDecision;

@@ -1,13 +1,13 @@
 //! The handlers of hooks with a decision, except `tool_call`, which may have several.
 
 use haft_protocol::ext::{
-    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeForkDecision,
-    BeforeProviderRequestDecision, BeforeSettleDecision, BeforeSwitchDecision, BeforeTreeDecision,
-    ContextDecision, InputDecision, InterceptAssistantMessage, InterceptBeforeAgentStart,
-    InterceptBeforeCompact, InterceptBeforeFork, InterceptBeforeProviderRequest, InterceptBeforeSettle,
-    InterceptBeforeSwitch, InterceptBeforeTree, InterceptContext, InterceptHook, InterceptInput,
-    InterceptKind, InterceptMessageEnd, InterceptToolResult, InterceptTurnStart, InterceptUserBash,
-    MessageEndDecision, ToolResultDecision, TurnStartDecision, UserBashDecision,
+    ApproveDecision, AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision,
+    BeforeForkDecision, BeforeProviderRequestDecision, BeforeSettleDecision, BeforeSwitchDecision,
+    BeforeTreeDecision, ContextDecision, InputDecision, InterceptApprove, InterceptAssistantMessage,
+    InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptBeforeFork, InterceptBeforeProviderRequest,
+    InterceptBeforeSettle, InterceptBeforeSwitch, InterceptBeforeTree, InterceptContext, InterceptHook,
+    InterceptInput, InterceptKind, InterceptMessageEnd, InterceptToolResult, InterceptTurnStart,
+    InterceptUserBash, MessageEndDecision, ToolResultDecision, TurnStartDecision, UserBashDecision,
 };
 
 use crate::handler::BoxedHandler;
@@ -44,5 +44,6 @@ hook_handlers! {
     before_switch: InterceptBeforeSwitch -> BeforeSwitchDecision,
     before_fork: InterceptBeforeFork -> BeforeForkDecision,
     before_tree: InterceptBeforeTree -> BeforeTreeDecision,
+    approve: InterceptApprove -> ApproveDecision,
     before_provider_request: InterceptBeforeProviderRequest -> BeforeProviderRequestDecision,
 }

@@ -4,10 +4,11 @@
 use haft_sdk::protocol::message::StopCause;
 use haft_sdk::testing::Harness;
 use haft_sdk::{
-    AssistantMessageDecision, BeforeAgentStartDecision, BeforeForkDecision, BeforeProviderRequestDecision,
-    BeforeSettleDecision, BeforeSwitchDecision, BeforeTreeDecision, ContextDecision, Extension,
-    InputDecision, LifecycleEvent, MessageEndDecision, NoArgs, NoteLevel, Response, SwitchReason,
-    ToolCallDecision, ToolResult, ToolResultDecision, TurnStartDecision, UserBashDecision,
+    ApproveDecision, AssistantMessageDecision, BeforeAgentStartDecision, BeforeForkDecision,
+    BeforeProviderRequestDecision, BeforeSettleDecision, BeforeSwitchDecision, BeforeTreeDecision,
+    ContextDecision, Extension, InputDecision, LifecycleEvent, MessageEndDecision, NoArgs, NoteLevel,
+    Response, SwitchReason, ToolCallDecision, ToolResult, ToolResultDecision, TurnStartDecision,
+    UserBashDecision,
 };
 use serde_json::json;
 
@@ -36,6 +37,7 @@ fn panicking() -> Extension {
         .before_switch(|_, _| async { boom::<BeforeSwitchDecision>() })
         .before_fork(|_, _| async { boom::<BeforeForkDecision>() })
         .before_tree(|_, _| async { boom::<BeforeTreeDecision>() })
+        .approve_calls(|_, _| async { boom::<ApproveDecision>() })
         .intercept_context(|_, _| async { boom::<ContextDecision>() })
         .before_settle(|_, _| async { boom::<BeforeSettleDecision>() })
 }
@@ -59,12 +61,13 @@ fn failing() -> Extension {
         .before_switch(|_, _| async { Err::<BeforeSwitchDecision, _>("boom") })
         .before_fork(|_, _| async { Err::<BeforeForkDecision, _>("boom") })
         .before_tree(|_, _| async { Err::<BeforeTreeDecision, _>("boom") })
+        .approve_calls(|_, _| async { Err::<ApproveDecision, _>("boom") })
         .intercept_context(|_, _| async { Err::<ContextDecision, _>("boom") })
         .before_settle(|_, _| async { Err::<BeforeSettleDecision, _>("boom") })
 }
 
 /// The number of hooks that each extension here has.
-const HOOKS: usize = 14;
+const HOOKS: usize = 15;
 
 /// Twice, because a handler must survive its own failure.
 async fn check(extension: Extension, reason: &str) {
@@ -91,6 +94,7 @@ async fn ask_everything(harness: &Harness, reason: &str) {
     assert_eq!(harness.before_switch(SwitchReason::New, None).await, BeforeSwitchDecision::Continue);
     assert_eq!(harness.before_fork("0a").await, BeforeForkDecision::Continue);
     assert_eq!(harness.before_tree(left_branch(0)).await, BeforeTreeDecision::Continue);
+    assert_eq!(harness.approve_call("bash", json!({})).await, ApproveDecision::block(reason));
     assert_eq!(harness.context_messages(Vec::new()).await, ContextDecision::Unchanged);
     assert_eq!(harness.message_end(Vec::new(), StopCause::End).await, MessageEndDecision::Unchanged);
     let request = harness.before_provider_request("p", "m", json!({})).await;
