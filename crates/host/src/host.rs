@@ -29,7 +29,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::events::EventBroadcaster;
 use crate::agent::hook_context::{GateHost, HookContext};
-use crate::agent::hooks::{DenyAllHook, ToolCallHook, ToolResultHook};
+use crate::agent::hooks::{ApproveHook, DenyAllHook, ToolCallHook, ToolResultHook};
 use crate::agent::managed_extension::{ExtensionView, ManagedExtension};
 use crate::agent::process_hook::{self, HookEventBroadcaster, ProcessHookAdapter};
 use crate::agent::tool::ExtensionTool;
@@ -391,6 +391,9 @@ fn add_hooks_of(
     if now.takes_part(InterceptKind::ToolCall) {
         let hook = ToolCallHook::new(Arc::clone(entry), Arc::clone(context));
         hooks.before_tool_execute.push(Arc::new(hook));
+    }
+    if now.takes_part(InterceptKind::Approve) {
+        hooks.approve_tool.push(Arc::new(ApproveHook::new(Arc::clone(entry), Arc::clone(context))));
     }
     if now.takes_part(InterceptKind::ToolResult) {
         let hook = ToolResultHook::new(Arc::clone(entry), Arc::clone(context));

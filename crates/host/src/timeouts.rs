@@ -17,7 +17,7 @@ pub struct Timeouts {
     pub idle_ready: Duration,
     /// One interception, from the query.
     pub intercept: Duration,
-    /// One question to the person; no answer means no.
+    /// One question to the person, or to an extension that approves calls; no answer means no.
     pub approval: Duration,
     /// One tool call, from the query.
     pub tool_call: Duration,
@@ -132,7 +132,11 @@ impl Timeouts {
 
     /// Returns the deadline of an extension's decision.
     pub(crate) fn intercept_of(&self, hook: InterceptKind) -> Duration {
-        if hook.may_call_model() { self.tool_call } else { self.intercept }
+        match hook {
+            hook if hook.may_call_model() => self.tool_call,
+            hook if hook.may_ask_person() => self.approval,
+            _ => self.intercept,
+        }
     }
 
     /// Returns the time limit of a tool with this own limit in milliseconds, where 0 means no limit.

@@ -51,16 +51,17 @@ pub use handshake::{
 };
 pub use host_call::{HostCall, HostCallCancel, HostCallKind, HostCallTarget, HostResult};
 pub use intercept::{
-    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeForkDecision,
-    BeforeProviderRequestDecision, BeforeSettleDecision, BeforeSwitchDecision, BeforeTreeDecision,
-    CompactEntry, ContextChange, ContextDecision, EventIntercept, EventInterceptResponse, InputDecision,
-    Intercept, InterceptAgentEnd, InterceptAgentStart, InterceptAssistantMessage, InterceptBeforeAgentStart,
-    InterceptBeforeCompact, InterceptBeforeFork, InterceptBeforeProviderRequest, InterceptBeforeSettle,
-    InterceptBeforeSwitch, InterceptBeforeTree, InterceptContext, InterceptHook, InterceptInput,
-    InterceptKind, InterceptMessageEnd, InterceptMessageStart, InterceptResources, InterceptSessionShutdown,
-    InterceptSessionStart, InterceptToolCall, InterceptToolEnd, InterceptToolResult, InterceptTurnEnd,
-    InterceptTurnStart, InterceptUserBash, MAX_RESOURCE_PATH, MAX_RESOURCE_PATHS, MessageEndDecision,
-    MessageRole, RequestOptions, RequestTool, ResourcesDecision, ResourcesReason, SessionShutdownReason,
+    ApproveDecision, AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision,
+    BeforeForkDecision, BeforeProviderRequestDecision, BeforeSettleDecision, BeforeSwitchDecision,
+    BeforeTreeDecision, CompactEntry, ContextChange, ContextDecision, EventIntercept, EventInterceptResponse,
+    InputDecision, Intercept, InterceptAgentEnd, InterceptAgentStart, InterceptApprove,
+    InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptBeforeFork,
+    InterceptBeforeProviderRequest, InterceptBeforeSettle, InterceptBeforeSwitch, InterceptBeforeTree,
+    InterceptContext, InterceptHook, InterceptInput, InterceptKind, InterceptMessageEnd,
+    InterceptMessageStart, InterceptResources, InterceptSessionShutdown, InterceptSessionStart,
+    InterceptToolCall, InterceptToolEnd, InterceptToolResult, InterceptTurnEnd, InterceptTurnStart,
+    InterceptUserBash, MAX_RESOURCE_PATH, MAX_RESOURCE_PATHS, MessageEndDecision, MessageRole,
+    RequestOptions, RequestTool, ResourcesDecision, ResourcesReason, SessionShutdownReason,
     SessionStartReason, StopScope, SwitchReason, ToolCallAnswer, ToolCallDecision, ToolResultChange,
     ToolResultDecision, TurnStartDecision, TurnStop, UserBashDecision, UserBashResult,
 };

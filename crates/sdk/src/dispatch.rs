@@ -234,6 +234,7 @@ impl FrameDispatcher {
             Intercept::BeforeFork(input) => self.answer_hook(hooks.before_fork.as_ref(), input, id),
             Intercept::BeforeTree(input) => self.answer_hook(hooks.before_tree.as_ref(), input, id),
             Intercept::Resources(input) => self.answer_hook(hooks.resources.as_ref(), input, id),
+            Intercept::Approve(input) => self.answer_hook(hooks.approve.as_ref(), input, id),
             Intercept::SessionStart(input) => self.answer_hook(waits.session_start.as_ref(), input, id),
             Intercept::SessionShutdown(input) => self.answer_hook(waits.session_shutdown.as_ref(), input, id),
             Intercept::AgentStart(input) => self.answer_hook(waits.agent_start.as_ref(), input, id),

@@ -4,16 +4,17 @@ use std::collections::BTreeSet;
 
 use haft_protocol::RawJson;
 use haft_protocol::ext::{
-    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeForkDecision,
-    BeforeProviderRequestDecision, BeforeSettleDecision, BeforeSwitchDecision, BeforeTreeDecision,
-    BusMessage, CommandAction, ContextDecision, InputDecision, InterceptAgentEnd, InterceptAgentStart,
-    InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptBeforeFork,
-    InterceptBeforeProviderRequest, InterceptBeforeSettle, InterceptBeforeSwitch, InterceptBeforeTree,
-    InterceptContext, InterceptInput, InterceptKind, InterceptMessageEnd, InterceptMessageStart,
-    InterceptResources, InterceptSessionShutdown, InterceptSessionStart, InterceptToolCall, InterceptToolEnd,
-    InterceptToolResult, InterceptTurnEnd, InterceptTurnStart, InterceptUserBash, LifecycleEvent,
-    MessageEndDecision, MirrorPart, RegisterCommand, RegisterRejected, RegisterTool, ResourcesDecision,
-    SessionEvent, ToolCallDecision, ToolResultDecision, TurnStartDecision, UserBashDecision,
+    ApproveDecision, AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision,
+    BeforeForkDecision, BeforeProviderRequestDecision, BeforeSettleDecision, BeforeSwitchDecision,
+    BeforeTreeDecision, BusMessage, CommandAction, ContextDecision, InputDecision, InterceptAgentEnd,
+    InterceptAgentStart, InterceptApprove, InterceptAssistantMessage, InterceptBeforeAgentStart,
+    InterceptBeforeCompact, InterceptBeforeFork, InterceptBeforeProviderRequest, InterceptBeforeSettle,
+    InterceptBeforeSwitch, InterceptBeforeTree, InterceptContext, InterceptInput, InterceptKind,
+    InterceptMessageEnd, InterceptMessageStart, InterceptResources, InterceptSessionShutdown,
+    InterceptSessionStart, InterceptToolCall, InterceptToolEnd, InterceptToolResult, InterceptTurnEnd,
+    InterceptTurnStart, InterceptUserBash, LifecycleEvent, MessageEndDecision, MirrorPart, RegisterCommand,
+    RegisterRejected, RegisterTool, ResourcesDecision, SessionEvent, ToolCallDecision, ToolResultDecision,
+    TurnStartDecision, UserBashDecision,
 };
 use haft_protocol::ids::PanelId;
 use haft_protocol::limits::MAX_TOOLS;
@@ -604,6 +605,29 @@ impl Extension {
     ) -> Self {
         let earlier = self.hooks.resources.replace(BoxedHandler::new(handler));
         self.note_duplicate(earlier.is_none(), InterceptKind::Resources)
+    }
+
+    /// Approves or blocks each tool call that is about to run, after all rewrites and gates. The
+    /// handler may ask the person, and must answer within 60 s; a late or failed handler blocks the
+    /// call. Not called for the extension's own calls, nor by hosts without this hook.
+    ///
+    /// ```
+    /// use haft_sdk::{ApproveDecision, Extension};
+    ///
+    /// let extension = Extension::new("ask", "1.0.0").approve_calls(|call, host| async move {
+    ///     let question = format!("Run {} with {}?", call.tool_name, call.tool_args);
+    ///     Ok::<_, haft_sdk::HostError>(match call.tool_name.as_str() {
+    ///         "read" | "ls" => ApproveDecision::Approve,
+    ///         _ if host.ui().confirm("Approve", question).await? => ApproveDecision::Approve,
+    ///         _ => ApproveDecision::block("denied by the person"),
+    ///     })
+    /// });
+    /// # drop(extension);
+    /// ```
+    #[doc(alias = "approve")]
+    pub fn approve_calls(mut self, handler: impl HandlerFn<InterceptApprove, ApproveDecision>) -> Self {
+        let earlier = self.hooks.approve.replace(BoxedHandler::new(handler));
+        self.note_duplicate(earlier.is_none(), InterceptKind::Approve)
     }
 
     fn note_duplicate(mut self, first: bool, kind: InterceptKind) -> Self {

@@ -27,17 +27,18 @@ use haft_protocol::codec;
 use haft_protocol::content::InputSource;
 use haft_protocol::event::{AgentEvent, NoteLevel};
 use haft_protocol::ext::{
-    AskCall, AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeForkDecision,
-    BeforeProviderRequestDecision, BeforeSettleDecision, BeforeSwitchDecision, BeforeTreeDecision,
-    BusMessage, CallTool, CancelRequest, CommandAction, ContextDecision, EmitCall, EntriesFrame, EventGap,
-    HelloAck, HostFrame, HostQuery, InputDecision, InterceptAssistantMessage, InterceptBeforeAgentStart,
-    InterceptBeforeCompact, InterceptBeforeFork, InterceptBeforeProviderRequest, InterceptBeforeSettle,
-    InterceptBeforeSwitch, InterceptBeforeTree, InterceptContext, InterceptHook, InterceptInput,
-    InterceptMessageEnd, InterceptResources, InterceptToolCall, InterceptToolResult, InterceptTurnStart,
-    InterceptUserBash, InvokeCommand, LifecycleEvent, MessageEndDecision, PROTOCOL_VERSION, Panel,
-    PanelClose, PanelKey, PanelResize, QueryCompletions, QueryResponse, RegisterCommand, RegisterRejected,
-    RegisterTool, ResourcesDecision, ResourcesReason, SessionEvent, ShowCall, Shutdown, StateFrame,
-    SwitchReason, ToolCallDecision, ToolResultDecision, TurnStartDecision, UiAnswer, UserBashDecision,
+    ApproveDecision, AskCall, AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision,
+    BeforeForkDecision, BeforeProviderRequestDecision, BeforeSettleDecision, BeforeSwitchDecision,
+    BeforeTreeDecision, BusMessage, CallTool, CancelRequest, CommandAction, ContextDecision, EmitCall,
+    EntriesFrame, EventGap, HelloAck, HostFrame, HostQuery, InputDecision, InterceptApprove,
+    InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptBeforeFork,
+    InterceptBeforeProviderRequest, InterceptBeforeSettle, InterceptBeforeSwitch, InterceptBeforeTree,
+    InterceptContext, InterceptHook, InterceptInput, InterceptMessageEnd, InterceptResources,
+    InterceptToolCall, InterceptToolResult, InterceptTurnStart, InterceptUserBash, InvokeCommand,
+    LifecycleEvent, MessageEndDecision, PROTOCOL_VERSION, Panel, PanelClose, PanelKey, PanelResize,
+    QueryCompletions, QueryResponse, RegisterCommand, RegisterRejected, RegisterTool, ResourcesDecision,
+    ResourcesReason, SessionEvent, ShowCall, Shutdown, StateFrame, SwitchReason, ToolCallDecision,
+    ToolResultDecision, TurnStartDecision, UiAnswer, UserBashDecision,
 };
 use haft_protocol::ids::{ExtensionName, PanelId, RequestId, ToolCallId};
 use haft_protocol::message::{AssistantBlock, Message, StopCause, TokenUsage};
@@ -111,6 +112,7 @@ pub fn host_info() -> HelloAck {
             "before_fork",
             "before_tree",
             "resources",
+            "approve",
             "panel_resize",
             "intercept_roles",
             "host_services",
@@ -391,6 +393,14 @@ impl Harness {
     /// Asks the handler of `resources`.
     pub async fn find_resources(&self, reason: ResourcesReason) -> ResourcesDecision {
         self.query(InterceptResources { cwd: "/work".to_owned(), reason }).await
+    }
+
+    /// Asks the handler of `approve` about a call of the model.
+    pub async fn approve_call(&self, tool: &str, args: Value) -> ApproveDecision {
+        let tool_id = ToolCallId::new("call-1");
+        let (tool_name, tool_args) = (tool.into(), args.into());
+        let resolved_paths = Vec::new();
+        self.query(InterceptApprove { tool_id, tool_name, tool_args, caller: None, resolved_paths }).await
     }
 
     /// Sends a typed text to the handler of `input`.

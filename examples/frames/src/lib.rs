@@ -55,6 +55,7 @@ pub fn answer(frame: HostFrame) -> Option<ExtensionFrame> {
             | Intercept::MessageEnd(_)
             | Intercept::BeforeProviderRequest(_)
             | Intercept::UserBash(_)
+            | Intercept::Approve(_)
             | Intercept::BeforeSwitch(_)
             | Intercept::BeforeFork(_)
             | Intercept::BeforeTree(_)

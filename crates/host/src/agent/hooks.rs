@@ -2,6 +2,7 @@
 //!
 //! Core defines the order, the chaining and the final check. The policy defines the effect of a failure.
 
+mod approve;
 mod before_provider_request;
 mod before_settle;
 mod context;
@@ -39,6 +40,7 @@ use crate::agent::managed_extension::{InterceptFailure, ManagedExtension};
 use crate::agent::policy::FailureEffect;
 use crate::wire::fault::CallError;
 
+pub(crate) use approve::ApproveHook;
 pub(crate) use tool_call::ToolCallHook;
 pub(crate) use tool_result::ToolResultHook;
 

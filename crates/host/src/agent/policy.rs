@@ -4,6 +4,7 @@
 //! |---|---|---|---|---|
 //! | `tool_call` | none, `gate`, `rewrite` | blocks | passes | blocks |
 //! | `user_bash` | any | blocks | passes | blocks |
+//! | `approve` | any | blocks | passes | blocks |
 //! | `turn_start` | `gate` | blocks | blocks | blocks |
 //! | `assistant_message` | `gate`, `redactor` | withheld | withheld | withheld |
 //! | both | none, `rewrite` | passes | passes | passes |
@@ -137,7 +138,9 @@ pub(crate) fn fails_closed(hook: InterceptKind, role: InterceptorRole) -> bool {
             | InterceptKind::BeforeProviderRequest,
             _,
         ) => false,
-        (InterceptKind::ToolCall | InterceptKind::UserBash, _) => is_up(Defense::GateFailures),
+        (InterceptKind::ToolCall | InterceptKind::UserBash | InterceptKind::Approve, _) => {
+            is_up(Defense::GateFailures)
+        }
         (
             InterceptKind::TurnStart | InterceptKind::AssistantMessage,
             InterceptorRole::Gate | InterceptorRole::Redactor,
@@ -209,7 +212,7 @@ mod tests {
     ) -> FailureEffect {
         let late = matches!(failure, "timeout" | "missing response");
         let closed = match (hook.name(), role) {
-            ("tool_call" | "user_bash", _) => !(late && allow_on_timeout),
+            ("tool_call" | "user_bash" | "approve", _) => !(late && allow_on_timeout),
             ("turn_start" | "assistant_message", InterceptorRole::Gate | InterceptorRole::Redactor) => true,
             _ => false,
         };

@@ -44,22 +44,25 @@ impl Person {
     }
 }
 
+/// The hooks that decide about tool calls.
+const DECIDING: [InterceptKind; 2] = [InterceptKind::ToolCall, InterceptKind::Approve];
+
 /// Returns a host with a gate in memory, and a person if there is one.
-async fn guarded(person: Option<&Arc<Person>>) -> (Host, FakePeer, Events) {
+async fn guarded(hook: InterceptKind, person: Option<&Arc<Person>>) -> (Host, FakePeer, Events) {
     let events = Events::default();
     let (mut guard, reader, writer) = FakePeer::pair();
     let mut builder = builder(&events).streams("guard", reader, writer);
     if let Some(person) = person {
         builder = builder.frontend(Arc::clone(person) as _);
     }
-    let gate = json!({"type": "subscribe", "intercept": [{"event": "tool_call", "role": "gate"}]});
+    let gate = json!({"type": "subscribe", "intercept": [{"event": hook.name(), "role": "gate"}]});
     let (host, ()) = tokio::join!(builder.start(), guard.greet("guard", [gate]));
     (host, guard, events)
 }
 
 /// Returns a host whose required gate cannot be started.
-async fn never_started(person: Option<&Arc<Person>>) -> Host {
-    let roles = GuardRoles { required: true, gates: vec![InterceptKind::ToolCall], ..GuardRoles::default() };
+async fn never_started(hook: InterceptKind, person: Option<&Arc<Person>>) -> Host {
+    let roles = GuardRoles { required: true, gates: vec![hook], ..GuardRoles::default() };
     let launch = LaunchPlan::Impossible { why: "cannot be started: no such file".into() };
     let never = ExtensionSpec { roles, ..spec("guard", Path::new("/"), launch) };
     let mut builder = builder(&Events::default()).specs(vec![never]);
@@ -131,10 +134,10 @@ impl Failure {
 }
 
 /// Returns the outcome of one call under this failure.
-async fn one_call(failure: Failure, person: Option<&Arc<Person>>) -> Ran {
-    let (mut host, guard, _) = guarded(person).await;
+async fn one_call(hook: InterceptKind, failure: Failure, person: Option<&Arc<Person>>) -> Ran {
+    let (mut host, guard, _) = guarded(hook, person).await;
     if failure == Failure::NeverStarted {
-        host = never_started(person).await;
+        host = never_started(hook, person).await;
     } else if failure == Failure::Disabled {
         host.shutdown().await;
     }
@@ -151,15 +154,15 @@ async fn one_call(failure: Failure, person: Option<&Arc<Person>>) -> Ran {
 
 #[tokio::test(start_paused = true)]
 async fn every_failure_of_a_gate_blocks_with_and_without_a_person() {
-    for failure in Failure::ALL {
+    for (hook, failure) in DECIDING.into_iter().flat_map(|hook| Failure::ALL.map(|failure| (hook, failure))) {
         let person = Person::new(GateChoice::ContinueWithout);
         for interactive in [None, Some(&person)] {
-            let ran = one_call(failure, interactive).await;
-            assert_eq!(ran.executions, 0, "{failure:?}");
+            let ran = one_call(hook, failure, interactive).await;
+            assert_eq!(ran.executions, 0, "{hook:?} {failure:?}");
             let cancelled = failure == Failure::Cancelled;
             let blocks: Vec<String> = ran.blocks().into_iter().map(|(by, _)| by).collect();
             let expect: Vec<String> = if cancelled { vec![] } else { vec!["guard".to_owned()] };
-            assert_eq!(blocks, expect, "{failure:?}");
+            assert_eq!(blocks, expect, "{hook:?} {failure:?}");
             assert_eq!(ran.outcome.is_err(), cancelled, "{failure:?}: {:?}", ran.outcome);
         }
         assert_eq!(person.asked(), [], "{failure:?}: asked after a single failure");
@@ -168,7 +171,15 @@ async fn every_failure_of_a_gate_blocks_with_and_without_a_person() {
 
 /// Makes many calls under a gate that has ended.
 async fn many_calls(calls: usize, person: Option<&Arc<Person>>) -> (Ran, Host, Events) {
-    let (host, guard, events) = guarded(person).await;
+    many_calls_under(InterceptKind::ToolCall, calls, person).await
+}
+
+async fn many_calls_under(
+    hook: InterceptKind,
+    calls: usize,
+    person: Option<&Arc<Person>>,
+) -> (Ran, Host, Events) {
+    let (host, guard, events) = guarded(hook, person).await;
     drop(guard);
     let ran = Agency::new(&host, (0..calls).map(|_| ("bash", json!({"command": "ls"})))).run().await;
     (ran, host, events)
@@ -190,15 +201,17 @@ async fn third_failure_stops_run_without_person() {
 
 #[tokio::test(start_paused = true)]
 async fn person_can_continue_without_gate() {
-    let person = Person::new(GateChoice::ContinueWithout);
-    let (ran, host, events) = many_calls(5, Some(&person)).await;
-    assert_eq!((ran.executions, ran.blocks().len(), ran.outcome), (2, 3, Ok(())));
-    let asked = person.asked();
-    assert_eq!((asked.len(), asked[0].failures), (1, 3));
-    assert_eq!(asked[0].extension, ExtensionName::new("guard"));
-    let off = |event: &AgentEvent| matches!(event, AgentEvent::GateOff { extension, .. } if extension.as_str() == "guard");
-    assert_eq!(events.all().iter().filter(|event| off(event)).count(), 1);
-    assert!(host.statuses().iter().all(|status| status.gates_off));
+    for hook in DECIDING {
+        let person = Person::new(GateChoice::ContinueWithout);
+        let (ran, host, events) = many_calls_under(hook, 5, Some(&person)).await;
+        assert_eq!((ran.executions, ran.blocks().len(), ran.outcome), (2, 3, Ok(())), "{hook:?}");
+        let asked = person.asked();
+        assert_eq!((asked.len(), asked[0].failures), (1, 3));
+        assert_eq!(asked[0].extension, ExtensionName::new("guard"));
+        let off = |event: &AgentEvent| matches!(event, AgentEvent::GateOff { extension, .. } if extension.as_str() == "guard");
+        assert_eq!(events.all().iter().filter(|event| off(event)).count(), 1);
+        assert!(host.statuses().iter().all(|status| status.gates_off));
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -218,7 +231,14 @@ async fn person_can_stop_or_restart() {
 
 #[tokio::test(start_paused = true)]
 async fn answer_resets_failure_count() {
-    let (host, mut guard, _) = guarded(None).await;
+    for hook in DECIDING {
+        check_reset(hook).await;
+    }
+}
+
+/// Two failures, an answer, two failures, an answer.
+async fn check_reset(hook: InterceptKind) {
+    let (host, mut guard, _) = guarded(hook, None).await;
     let agency = Agency::new(&host, (0..6).map(|_| ("bash", json!({"command": "ls"}))));
     let playing = async {
         for answer in ["no", "no", "yes", "no", "no", "yes"] {

@@ -7,6 +7,7 @@ mod activation;
 mod agent;
 #[cfg(unix)]
 mod agent_calls;
+mod approvals;
 mod approved;
 mod asks;
 mod bytes;

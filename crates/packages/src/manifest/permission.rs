@@ -278,6 +278,8 @@ impl InterceptPermissionRole {
                 | InterceptKind::BeforeTree
                 | InterceptKind::Resources,
             ) => false,
+            // An approver only approves or denies.
+            (Self::Rewrite, InterceptKind::Approve) => false,
             (Self::Redactor, event) => event == InterceptKind::AssistantMessage,
             (Self::Gate | Self::Rewrite, _) => true,
         }

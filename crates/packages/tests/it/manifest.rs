@@ -315,7 +315,7 @@ fn rejects_invalid_roles() {
         (r#"[{"role":"gate"}]"#, "`intercept[0].event` is required"),
         (
             r#"[{"event":"tool_call"},{"event":"tool_cal"}]"#,
-            "`intercept[1].event` must be one of `tool_call`, `turn_start`, `assistant_message`, `before_agent_start`, `before_compact`, `session_start`, `session_shutdown`, `agent_start`, `agent_end`, `turn_end`, `message_start`, `tool_end`, `tool_result`, `input`, `before_settle`, `context`, `message_end`, `before_provider_request`, `user_bash`, `before_switch`, `before_fork`, `before_tree`, `resources`",
+            "`intercept[1].event` must be one of `tool_call`, `turn_start`, `assistant_message`, `before_agent_start`, `before_compact`, `session_start`, `session_shutdown`, `agent_start`, `agent_end`, `turn_end`, `message_start`, `tool_end`, `tool_result`, `input`, `before_settle`, `context`, `message_end`, `before_provider_request`, `user_bash`, `before_switch`, `before_fork`, `before_tree`, `resources`, `approve`",
         ),
         (
             r#"[{"event":"tool_call","role":"redactor"}]"#,

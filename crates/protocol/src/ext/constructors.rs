@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::{
-    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeForkDecision,
-    BeforeProviderRequestDecision, BeforeSettleDecision, BeforeSwitchDecision, BeforeTreeDecision,
-    CommandAction, ContextChange, ContextDecision, InputDecision, MessageEndDecision, Panel, PanelRender,
-    ResourcesDecision, ResultBlock, StopScope, ToolCallAnswer, ToolCallDecision, ToolResultChange,
-    ToolResultDecision, TurnStartDecision, TurnStop, UserBashDecision, UserBashResult,
+    ApproveDecision, AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision,
+    BeforeForkDecision, BeforeProviderRequestDecision, BeforeSettleDecision, BeforeSwitchDecision,
+    BeforeTreeDecision, CommandAction, ContextChange, ContextDecision, InputDecision, MessageEndDecision,
+    Panel, PanelRender, ResourcesDecision, ResultBlock, StopScope, ToolCallAnswer, ToolCallDecision,
+    ToolResultChange, ToolResultDecision, TurnStartDecision, TurnStop, UserBashDecision, UserBashResult,
 };
 use crate::ids::PanelId;
 use crate::json::RawJson;
@@ -72,6 +72,13 @@ impl ToolCallDecision {
     pub fn answer(text: impl Into<String>) -> Self {
         let content = vec![ResultBlock::Text { text: text.into() }];
         Self::Answer(ToolCallAnswer { content, ..ToolCallAnswer::default() }.into())
+    }
+}
+
+impl ApproveDecision {
+    /// Blocks the call; the model reads the reason.
+    pub fn block(reason: impl Into<String>) -> Self {
+        Self::Block { reason: reason.into() }
     }
 }
 

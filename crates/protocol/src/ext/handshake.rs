@@ -67,6 +67,9 @@ pub mod capability {
     /// The host has the `resources` hook. In `hello` the name is informational: a
     /// subscription is enough.
     pub const RESOURCES: &str = "resources";
+    /// The host has the `approve` hook. In `hello` the name is informational: a subscription is
+    /// enough.
+    pub const APPROVE: &str = "approve";
     /// The extension answers `ping`, even while its handlers run.
     pub const PING: &str = "ping";
     /// The host reports dropped events to the extension.
@@ -140,6 +143,7 @@ pub mod capability {
         BEFORE_FORK,
         BEFORE_TREE,
         RESOURCES,
+        APPROVE,
         PING,
         EVENT_GAP,
         INTERCEPT_ROLES,

@@ -14,6 +14,7 @@
 //! 3. If the response needs a new field, add it to [`EventInterceptResponse`] as an optional field.
 //! 4. If zot does not have the hook, add a constant to [`capability`](crate::ext::capability).
 
+mod approve;
 mod assistant_message;
 mod before_agent_start;
 mod before_compact;
@@ -49,6 +50,7 @@ use crate::read::{self, null_is_default};
 use crate::reader::{CheckedJson, JsonText, OBJECT};
 use crate::thinking::ThinkingLevel;
 
+pub use approve::{ApproveDecision, InterceptApprove};
 pub use assistant_message::{AssistantMessageDecision, InterceptAssistantMessage};
 pub use before_agent_start::{BeforeAgentStartDecision, InterceptBeforeAgentStart};
 pub use before_compact::{BeforeCompactDecision, CompactEntry, InterceptBeforeCompact};
@@ -157,9 +159,14 @@ impl InterceptKind {
         matches!(self, Self::BeforeCompact | Self::BeforeTree)
     }
 
+    /// True if the extension may have to ask a person for its answer, which then has the time of a question to a person.
+    pub const fn may_ask_person(self) -> bool {
+        matches!(self, Self::Approve)
+    }
+
     /// True if the action is blocked when the extension fails to decide, whatever its role is.
     pub const fn always_blocks(self) -> bool {
-        matches!(self, Self::ToolCall | Self::UserBash)
+        matches!(self, Self::ToolCall | Self::UserBash | Self::Approve)
     }
 }
 
@@ -222,10 +229,14 @@ hooks! {
     /// Before the first prompt of a session, and after a reload of extensions. Needs the capability
     /// `resources`; zot does not have it.
     Resources(InterceptResources) = "resources",
+    /// Before a tool call runs that no interceptor of `tool_call` blocked. Needs the capability
+    /// `approve`; zot does not have it.
+    Approve(InterceptApprove) = "approve",
 }
 
 /// A hook: the extension can stop or change the next action. The extension answers with
-/// `event_intercept_response` within 5 s, for `before_compact` and `before_tree` within 60 s.
+/// `event_intercept_response` within 5 s, for `approve`, `before_compact` and `before_tree` within
+/// 60 s.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct EventIntercept {
     /// The id for the response.
@@ -283,12 +294,12 @@ impl<'de> Visitor<'de> for EventInterceptVisitor {
 pub struct EventInterceptResponse {
     /// The `id` of the `event_intercept`.
     pub id: RequestId,
-    /// `true` blocks. Only `true` and `false` are valid, not `null`. Required for the role `gate`;
-    /// for other roles, absent means `false`.
+    /// `true` blocks. Only `true` and `false` are valid, not `null`. Required for `approve` and the
+    /// role `gate`; otherwise, absent means `false`.
     #[serde(default, deserialize_with = "yes_or_no", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool")]
     pub block: Option<bool>,
-    /// The reason. The model reads it for `tool_call`, the user for the other hooks.
+    /// The reason. The model reads it for `tool_call` and `approve`, the user for the other hooks.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// `tool_call`: the new arguments of the tool, an object. Ignored if `block` is true.

@@ -67,9 +67,11 @@ limits! {
     /// The time of a `host_call` on a file, from its approval to its end, including the wait for
     /// other changes of the file.
     host_call_ms: u64 = 30_000,
-    /// The time from `event_intercept` to its response; `before_compact` has `tool_call_ms`.
+    /// The time from `event_intercept` to its response; `before_compact` and `before_tree`
+    /// have `tool_call_ms`, `approve` has `approval_ms`.
     intercept_ms: u64 = 5_000,
-    /// The time in which a person must answer a question about an extension.
+    /// The time in which a person must answer a question about an extension, and an extension a
+    /// question of `approve`.
     approval_ms: u64 = 60_000,
     /// The number of unread events that the host keeps before it drops events.
     queue_frames: usize = limits::QUEUE_FRAMES,

@@ -138,6 +138,7 @@ fn changes() -> Vec<HostFrame> {
         InterceptBeforeFork { entry: Some("0a".into()), caller: None }.into_frame(id("21")),
         left_branch().into_frame(id("22")),
         InterceptResources { cwd: "/w".into(), reason: ResourcesReason::Reload }.into_frame(id("23")),
+        pending_call().into_frame(id("23")),
         outgoing_request().into_frame(id("14")),
         InterceptContext { step: 2, last: true, ..InterceptContext::default() }.into_frame(id("14")),
         InterceptBeforeSettle { text: "Done.".into(), continued: 2 }.into_frame(id("13")),
@@ -488,6 +489,16 @@ fn outgoing_request() -> InterceptContext {
     }
 }
 
+fn pending_call() -> InterceptApprove {
+    InterceptApprove {
+        tool_id: ToolCallId::new("toolu_1"),
+        tool_name: "write".into(),
+        tool_args: json(r#"{"path":"x"}"#),
+        caller: Some(ExtensionName::new("notes")),
+        resolved_paths: vec![resolved_path()],
+    }
+}
+
 fn dot_image() -> Image {
     Image { mime_type: "image/png".into(), data: "AAAA".to_owned().into() }
 }
@@ -529,6 +540,11 @@ fn tool_call_decisions() -> [EventInterceptResponse; 8] {
     let answer = ToolCallDecision::answer("a.txt");
     let decisions = [ToolCallDecision::Allow, rewrite, redirect, same_args, block, answer, handled, stop];
     decisions.map(|decision| InterceptToolCall::respond(decision, id("4")))
+}
+
+fn approvals() -> [EventInterceptResponse; 2] {
+    [ApproveDecision::Approve, ApproveDecision::block("not on a Friday")]
+        .map(|decision| InterceptApprove::respond(decision, id("23")))
 }
 
 fn request_decisions() -> Vec<EventInterceptResponse> {
@@ -613,7 +629,7 @@ fn decisions() -> impl Iterator<Item = EventInterceptResponse> {
         EventInterceptResponse::failed(InterceptKind::ToolCall, id("8"), "no disk"),
         EventInterceptResponse::failed(InterceptKind::TurnStart, id("8"), "no disk"),
     ];
-    tool_call_decisions().into_iter().chain(request_decisions()).chain(others)
+    tool_call_decisions().into_iter().chain(request_decisions()).chain(approvals()).chain(others)
 }
 
 fn commands() -> impl Iterator<Item = CommandResponse> {

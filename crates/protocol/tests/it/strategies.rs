@@ -212,6 +212,12 @@ fn intercept() -> impl Strategy<Value = Intercept> {
                 InterceptToolCall { tool_id, tool_name, tool_args, caller, resolved_paths }.into()
             }
         ),
+        (name(), name(), object(), vec(resolved_path(), 0..3)).prop_map(
+            |(id, tool_name, tool_args, resolved_paths)| {
+                let tool_id = ToolCallId::new(id);
+                InterceptApprove { tool_id, tool_name, tool_args, caller: None, resolved_paths }.into()
+            }
+        ),
         any::<u32>().prop_map(|step| InterceptTurnStart { step }.into()),
         text().prop_map(|text| InterceptAssistantMessage { text }.into()),
         (text(), text()).prop_map(|(prompt, system_prompt)| {

@@ -3,16 +3,17 @@
 use std::marker::PhantomData;
 
 use haft_protocol::ext::{
-    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeForkDecision,
-    BeforeProviderRequestDecision, BeforeSettleDecision, BeforeSwitchDecision, BeforeTreeDecision, CallTool,
-    CommandAction, CommandCompletionsResponse, ContextDecision, EventInterceptResponse, ExtensionFrame,
-    InputDecision, InterceptAgentEnd, InterceptAgentStart, InterceptAssistantMessage,
-    InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptBeforeFork, InterceptBeforeProviderRequest,
-    InterceptBeforeSettle, InterceptBeforeSwitch, InterceptBeforeTree, InterceptContext, InterceptHook,
-    InterceptInput, InterceptMessageEnd, InterceptMessageStart, InterceptResources, InterceptSessionShutdown,
-    InterceptSessionStart, InterceptToolCall, InterceptToolEnd, InterceptToolResult, InterceptTurnEnd,
-    InterceptTurnStart, InterceptUserBash, InvokeCommand, MessageEndDecision, QueryCompletions,
-    ResourcesDecision, ToolCallDecision, ToolResultDecision, TurnStartDecision, UserBashDecision,
+    ApproveDecision, AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision,
+    BeforeForkDecision, BeforeProviderRequestDecision, BeforeSettleDecision, BeforeSwitchDecision,
+    BeforeTreeDecision, CallTool, CommandAction, CommandCompletionsResponse, ContextDecision,
+    EventInterceptResponse, ExtensionFrame, InputDecision, InterceptAgentEnd, InterceptAgentStart,
+    InterceptApprove, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact,
+    InterceptBeforeFork, InterceptBeforeProviderRequest, InterceptBeforeSettle, InterceptBeforeSwitch,
+    InterceptBeforeTree, InterceptContext, InterceptHook, InterceptInput, InterceptMessageEnd,
+    InterceptMessageStart, InterceptResources, InterceptSessionShutdown, InterceptSessionStart,
+    InterceptToolCall, InterceptToolEnd, InterceptToolResult, InterceptTurnEnd, InterceptTurnStart,
+    InterceptUserBash, InvokeCommand, MessageEndDecision, QueryCompletions, ResourcesDecision,
+    ToolCallDecision, ToolResultDecision, TurnStartDecision, UserBashDecision,
 };
 use haft_protocol::ids::RequestId;
 
@@ -110,6 +111,7 @@ hook_questions! {
     InterceptBeforeFork -> BeforeForkDecision;
     InterceptBeforeTree -> BeforeTreeDecision;
     InterceptResources -> ResourcesDecision;
+    InterceptApprove -> ApproveDecision;
     InterceptBeforeProviderRequest -> BeforeProviderRequestDecision;
     InterceptContext -> ContextDecision;
     InterceptBeforeSettle -> BeforeSettleDecision;

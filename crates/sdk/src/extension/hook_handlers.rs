@@ -1,14 +1,14 @@
 //! The handlers of hooks with a decision, except `tool_call`, which may have several.
 
 use haft_protocol::ext::{
-    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, BeforeForkDecision,
-    BeforeProviderRequestDecision, BeforeSettleDecision, BeforeSwitchDecision, BeforeTreeDecision,
-    ContextDecision, InputDecision, InterceptAssistantMessage, InterceptBeforeAgentStart,
-    InterceptBeforeCompact, InterceptBeforeFork, InterceptBeforeProviderRequest, InterceptBeforeSettle,
-    InterceptBeforeSwitch, InterceptBeforeTree, InterceptContext, InterceptHook, InterceptInput,
-    InterceptKind, InterceptMessageEnd, InterceptResources, InterceptToolResult, InterceptTurnStart,
-    InterceptUserBash, MessageEndDecision, ResourcesDecision, ToolResultDecision, TurnStartDecision,
-    UserBashDecision,
+    ApproveDecision, AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision,
+    BeforeForkDecision, BeforeProviderRequestDecision, BeforeSettleDecision, BeforeSwitchDecision,
+    BeforeTreeDecision, ContextDecision, InputDecision, InterceptApprove, InterceptAssistantMessage,
+    InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptBeforeFork, InterceptBeforeProviderRequest,
+    InterceptBeforeSettle, InterceptBeforeSwitch, InterceptBeforeTree, InterceptContext, InterceptHook,
+    InterceptInput, InterceptKind, InterceptMessageEnd, InterceptResources, InterceptToolResult,
+    InterceptTurnStart, InterceptUserBash, MessageEndDecision, ResourcesDecision, ToolResultDecision,
+    TurnStartDecision, UserBashDecision,
 };
 
 use crate::handler::BoxedHandler;
@@ -46,5 +46,6 @@ hook_handlers! {
     before_fork: InterceptBeforeFork -> BeforeForkDecision,
     before_tree: InterceptBeforeTree -> BeforeTreeDecision,
     resources: InterceptResources -> ResourcesDecision,
+    approve: InterceptApprove -> ApproveDecision,
     before_provider_request: InterceptBeforeProviderRequest -> BeforeProviderRequestDecision,
 }

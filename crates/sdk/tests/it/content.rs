@@ -1,18 +1,18 @@
 //! Extensions that change what the model reads and writes.
 
 use haft_sdk::protocol::content::ContentBlock;
-use haft_sdk::protocol::ext::CompactEntry;
+use haft_sdk::protocol::ext::{AskCall, CompactEntry, ConfirmCall};
 use haft_sdk::protocol::ext::{InterceptToolResult, ResultBlock};
 use haft_sdk::protocol::ids::ToolCallId;
 use haft_sdk::protocol::message::{AssistantBlock, Message, Rfc3339Time, StopCause, TokenUsage};
 use haft_sdk::protocol::thinking::ThinkingLevel;
 use haft_sdk::testing::Harness;
 use haft_sdk::{
-    BeforeForkDecision, BeforeProviderRequestDecision, BeforeSettleDecision, BeforeSwitchDecision,
-    BeforeTreeDecision, ContextChange, ContextDecision, Extension, InputDecision, InterceptBeforeTree,
-    InterceptContext, InterceptMessageEnd, MessageEndDecision, RawJson, RequestOptions, RequestTool,
-    ResourcesDecision, ResourcesReason, SwitchReason, ToolCallDecision, ToolResultChange, ToolResultDecision,
-    TurnStop, UserBashDecision,
+    ApproveDecision, BeforeForkDecision, BeforeProviderRequestDecision, BeforeSettleDecision,
+    BeforeSwitchDecision, BeforeTreeDecision, ContextChange, ContextDecision, Extension, HostError,
+    InputDecision, InterceptBeforeTree, InterceptContext, InterceptMessageEnd, MessageEndDecision, RawJson,
+    RequestOptions, RequestTool, ResourcesDecision, ResourcesReason, SwitchReason, ToolCallDecision,
+    ToolResultChange, ToolResultDecision, TurnStop, UiAnswer, UserBashDecision,
 };
 use serde_json::json;
 
@@ -230,6 +230,27 @@ async fn calls_are_answered_and_turns_end() {
     assert!(transcript.contains(r#""hooks_2""#), "{transcript}");
     // Hosts without the capability block both calls.
     assert_eq!(transcript.matches(r#""block":true"#).count(), 2, "{transcript}");
+}
+
+#[tokio::test]
+async fn calls_are_approved_by_a_person() {
+    let desk = Extension::new("desk", "1").approve_calls(|call, host| async move {
+        Ok::<_, HostError>(match call.tool_name.as_str() {
+            "read" => ApproveDecision::Approve,
+            tool if host.ui().confirm("Approve", format!("Run {tool}?")).await? => ApproveDecision::Approve,
+            _ => ApproveDecision::block("denied by the person"),
+        })
+    });
+    let says_yes_to = |question: &AskCall| {
+        let write = ConfirmCall { title: "Approve".into(), message: "Run write?".into(), timeout_ms: None };
+        UiAnswer::Confirmed(*question == AskCall::Confirm(write))
+    };
+    let harness = Harness::start_with_person(desk, says_yes_to).await;
+    assert_eq!(harness.approve_call("read", json!({})).await, ApproveDecision::Approve);
+    assert_eq!(harness.approve_call("write", json!({})).await, ApproveDecision::Approve);
+    assert_eq!(harness.approve_call("bash", json!({})).await, ApproveDecision::block("denied by the person"));
+    let transcript = harness.shutdown().await;
+    assert!(transcript.contains(r#""intercept":["approve"]"#), "{transcript}");
 }
 
 /// A result may have 8 MiB, although other lines of an extension may have 1 MiB only.

@@ -26,6 +26,13 @@ pub(crate) const ROWS: &[FaultRow] = &[FaultRow {
     cases: &[
         with_person(Misbehavior::Fault("hang-intercept"), TIMEOUTS),
         without_person(Misbehavior::Fault("hang-intercept"), TIMEOUTS),
+        FaultCase {
+            evil: Misbehavior::Fault("hang-approve"),
+            expect: TIMEOUTS,
+            setup: |setup| setup.config.timeouts.approval = SHORT,
+            play: |world| Box::pin(asks_person_and_stops(world)),
+            ..CASE
+        },
         with_answer_deadline(with_person(Misbehavior::Fault("exit-in-call"), EXITED), false),
         with_answer_deadline(without_person(Misbehavior::Fault("exit-in-call"), EXITED), true),
         with_answer_deadline(with_person(Misbehavior::Fault("abort-in-call"), EXITED), false),

@@ -56,7 +56,11 @@ fn excess_intercept(
 
 fn answer_ms(permission: &InterceptPermission) -> u64 {
     let limits = Limits::default();
-    let default = if permission.event.may_call_model() { limits.tool_call_ms } else { limits.intercept_ms };
+    let default = match permission.event {
+        event if event.may_call_model() => limits.tool_call_ms,
+        event if event.may_ask_person() => limits.approval_ms,
+        _ => limits.intercept_ms,
+    };
     permission.timeout_ms.unwrap_or(default)
 }
 

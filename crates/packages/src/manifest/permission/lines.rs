@@ -89,17 +89,7 @@ fn describe_intercept(entry: &InterceptPermission) -> String {
             "can block turns; its failure blocks, too".to_owned()
         }
         (InterceptKind::TurnStart, _) => "can block turns".to_owned(),
-        (InterceptKind::AssistantMessage, InterceptPermissionRole::Gate) => {
-            "can withhold the model's messages; its failure withholds them, too".to_owned()
-        }
-        (
-            InterceptKind::AssistantMessage,
-            InterceptPermissionRole::Rewrite | InterceptPermissionRole::Wait,
-        ) => "can change and withhold the model's messages that you see".to_owned(),
-        (InterceptKind::AssistantMessage, InterceptPermissionRole::Redactor) => {
-            "can change and withhold the model's messages that you see; its failure withholds them, too"
-                .to_owned()
-        }
+        (InterceptKind::AssistantMessage, role) => describe_message_role(role).to_owned(),
         (InterceptKind::BeforeAgentStart, _) => "adds text to the system prompt".to_owned(),
         (InterceptKind::BeforeCompact, _) => {
             "can write the summary when a conversation is compacted".to_owned()
@@ -132,6 +122,9 @@ fn describe_intercept(entry: &InterceptPermission) -> String {
             "can block jumps to earlier points, and summarize the branch that they leave".to_owned()
         }
         (InterceptKind::Resources, _) => "adds skills and prompt templates".to_owned(),
+        (InterceptKind::Approve, _) => {
+            "is asked to approve each tool call, and can block it; its failure blocks, too".to_owned()
+        }
         (InterceptKind::Input, _) => "can read, change and handle what you write".to_owned(),
         (InterceptKind::ToolResult, _) => "can read and change the results of tool calls".to_owned(),
     };
@@ -139,6 +132,18 @@ fn describe_intercept(entry: &InterceptPermission) -> String {
         text.push_str(&format!(" (timeout {timeout} ms)"));
     }
     text
+}
+
+fn describe_message_role(role: InterceptPermissionRole) -> &'static str {
+    match role {
+        InterceptPermissionRole::Gate => "can withhold the model's messages; its failure withholds them, too",
+        InterceptPermissionRole::Rewrite | InterceptPermissionRole::Wait => {
+            "can change and withhold the model's messages that you see"
+        }
+        InterceptPermissionRole::Redactor => {
+            "can change and withhold the model's messages that you see; its failure withholds them, too"
+        }
+    }
 }
 
 fn describe_tools(entry: &InterceptPermission) -> String {

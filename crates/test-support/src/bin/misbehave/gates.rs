@@ -15,10 +15,13 @@ pub(crate) const FAULTS: &[FaultSpec] = &[
     FaultSpec { name: GUARD, at: FaultMoment::Gate, act: guard },
     // The first letter of the name selects the role: `r` rewrites, `g` is a gate, any other letter does both.
     FaultSpec { name: CHAIN, at: FaultMoment::Gate, act: chain },
+    // Does not answer about a call that is about to run.
+    FaultSpec { name: HANG_APPROVE, at: FaultMoment::Gate, act: |_, _| AfterFault::SkipAnswer },
 ];
 
 const GUARD: &str = "guard";
 const CHAIN: &str = "chain";
+const HANG_APPROVE: &str = "hang-approve";
 
 /// Returns the registrations that replace the usual ones.
 pub(crate) fn gate_registrations(peer: &ExtensionPeer) -> Option<Vec<Value>> {
@@ -31,6 +34,7 @@ pub(crate) fn gate_registrations(peer: &ExtensionPeer) -> Option<Vec<Value>> {
         (CHAIN, Some('r')) => json!({"event": "tool_call", "role": "rewrite"}),
         (CHAIN, Some('g')) => json!({"event": "tool_call", "role": "gate"}),
         (CHAIN, _) => json!("tool_call"),
+        (HANG_APPROVE, _) => json!("approve"),
         _ => return None,
     };
     let subscribe = json!({"type": "subscribe", "intercept": [intercept]});

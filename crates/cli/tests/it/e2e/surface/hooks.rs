@@ -134,6 +134,35 @@ fn request_goes_to_another_model_with_another_tool() {
     assert_eq!(scene.marks(), expect);
 }
 
+/// Rewrites calls, and then denies those that a person would not approve.
+const APPROVES: &str = r#"
+emit("subscribe", intercept=["tool_call", "approve"])
+emit("ready")
+for frame in frames():
+    if frame["type"] != "event_intercept":
+        continue
+    command = frame["tool_args"]["command"]
+    if frame["event"] == "tool_call":
+        answer(frame, modified_args={"command": command.replace("please ", "")})
+    elif command.startswith("rm"):
+        answer(frame, block=True, reason="nothing is removed")
+    else:
+        mark("approved " + command)
+        answer(frame, block=False)
+"#;
+
+#[test]
+fn approver_decides_about_the_call_that_runs() {
+    let answers =
+        vec![bash("1", "please echo sun"), bash("2", "please rm -r build"), Scenario::text("Done.")];
+    let scene = Scene::new(answers).python("desk", APPROVES);
+    scene.haft(&["-p", "Clean up."]).expect(0);
+    let results = said(&scene.server.requests()[2], "tool");
+    assert!(results[0].contains("sun"), "{results:?}");
+    assert_eq!(results[1], "nothing is removed");
+    assert_eq!(scene.marks(), ["approved echo sun"]);
+}
+
 /// Marks the events that haft waits for.
 const WAITS: &str = r#"
 waits = ["session_start", "session_shutdown", "agent_start", "agent_end", "turn_end", "message_start", "tool_end"]
