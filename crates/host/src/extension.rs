@@ -388,6 +388,7 @@ const fn intercept_label(kind: InterceptKind) -> &'static str {
         InterceptKind::BeforeFork => "before_fork intercept",
         InterceptKind::BeforeTree => "before_tree intercept",
         InterceptKind::Resources => "resources intercept",
+        InterceptKind::ProjectTrust => "project_trust intercept",
     }
 }
 

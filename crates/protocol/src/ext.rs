@@ -56,12 +56,13 @@ pub use intercept::{
     InterceptAgentEnd, InterceptAgentStart, InterceptAssistantMessage, InterceptBeforeAgentStart,
     InterceptBeforeCompact, InterceptBeforeFork, InterceptBeforeProviderRequest, InterceptBeforeSettle,
     InterceptBeforeSwitch, InterceptBeforeTree, InterceptContext, InterceptHook, InterceptInput,
-    InterceptKind, InterceptMessageEnd, InterceptMessageStart, InterceptResources, InterceptSessionShutdown,
-    InterceptSessionStart, InterceptToolCall, InterceptToolEnd, InterceptToolResult, InterceptTurnEnd,
-    InterceptTurnStart, InterceptUserBash, MAX_RESOURCE_PATH, MAX_RESOURCE_PATHS, MessageEndDecision,
-    MessageRole, ResourcesDecision, ResourcesReason, SessionShutdownReason, SessionStartReason, StopScope,
-    SwitchReason, ToolCallAnswer, ToolCallDecision, ToolResultChange, ToolResultDecision, TurnStartDecision,
-    TurnStop, UserBashDecision, UserBashResult,
+    InterceptKind, InterceptMessageEnd, InterceptMessageStart, InterceptProjectTrust, InterceptResources,
+    InterceptSessionShutdown, InterceptSessionStart, InterceptToolCall, InterceptToolEnd,
+    InterceptToolResult, InterceptTurnEnd, InterceptTurnStart, InterceptUserBash, MAX_RESOURCE_PATH,
+    MAX_RESOURCE_PATHS, MessageEndDecision, MessageRole, ProjectTrustDecision, ResourcesDecision,
+    ResourcesReason, SessionShutdownReason, SessionStartReason, StopScope, SwitchReason, ToolCallAnswer,
+    ToolCallDecision, ToolResultChange, ToolResultDecision, TrustOpinion, TurnStartDecision, TurnStop,
+    UserBashDecision, UserBashResult,
 };
 pub use limits::Limits;
 pub use mirror::{EntriesFrame, MirrorPart, StateFrame};

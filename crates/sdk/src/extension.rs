@@ -10,11 +10,12 @@ use haft_protocol::ext::{
     InterceptAgentStart, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact,
     InterceptBeforeFork, InterceptBeforeProviderRequest, InterceptBeforeSettle, InterceptBeforeSwitch,
     InterceptBeforeTree, InterceptContext, InterceptInput, InterceptKind, InterceptMessageEnd,
-    InterceptMessageStart, InterceptResources, InterceptSessionShutdown, InterceptSessionStart,
-    InterceptToolCall, InterceptToolEnd, InterceptToolResult, InterceptTurnEnd, InterceptTurnStart,
-    InterceptUserBash, LifecycleEvent, MessageEndDecision, MirrorPart, Ready, RegisterCommand,
-    RegisterRejected, RegisterTool, ResourcesDecision, SessionEvent, Subscribe, Subscription,
-    ToolCallDecision, ToolResultDecision, TurnStartDecision, UserBashDecision, capability,
+    InterceptMessageStart, InterceptProjectTrust, InterceptResources, InterceptSessionShutdown,
+    InterceptSessionStart, InterceptToolCall, InterceptToolEnd, InterceptToolResult, InterceptTurnEnd,
+    InterceptTurnStart, InterceptUserBash, LifecycleEvent, MessageEndDecision, MirrorPart,
+    ProjectTrustDecision, Ready, RegisterCommand, RegisterRejected, RegisterTool, ResourcesDecision,
+    SessionEvent, Subscribe, Subscription, ToolCallDecision, ToolResultDecision, TurnStartDecision,
+    UserBashDecision, capability,
 };
 use haft_protocol::ids::PanelId;
 use haft_protocol::limits::MAX_TOOLS;
@@ -591,6 +592,29 @@ impl Extension {
     ) -> Self {
         let earlier = self.hooks.resources.replace(BoxedHandler::new(handler));
         self.note_duplicate(earlier.is_none(), InterceptKind::Resources)
+    }
+
+    /// Decides whether the person trusts a project, before haft uses its files. The manifest must name
+    /// `project_trust` under `intercept`. Called in a process for this question alone, which has no
+    /// session. Must answer within 5 s; a late or failed handler has no opinion.
+    ///
+    /// ```
+    /// use haft_sdk::{Extension, ProjectTrustDecision};
+    ///
+    /// let extension = Extension::new("policy", "1.0.0").intercept_project_trust(|project, _host| async move {
+    ///     match project.cwd.starts_with("/src/ours/") {
+    ///         true => ProjectTrustDecision::Trust { remember: false },
+    ///         false => ProjectTrustDecision::Undecided,
+    ///     }
+    /// });
+    /// # drop(extension);
+    /// ```
+    pub fn intercept_project_trust(
+        mut self,
+        handler: impl HandlerFn<InterceptProjectTrust, ProjectTrustDecision>,
+    ) -> Self {
+        let earlier = self.hooks.project_trust.replace(BoxedHandler::new(handler));
+        self.note_duplicate(earlier.is_none(), InterceptKind::ProjectTrust)
     }
 
     fn note_duplicate(mut self, first: bool, kind: InterceptKind) -> Self {

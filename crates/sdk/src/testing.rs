@@ -33,11 +33,12 @@ use haft_protocol::ext::{
     HelloAck, HostFrame, HostQuery, InputDecision, InterceptAssistantMessage, InterceptBeforeAgentStart,
     InterceptBeforeCompact, InterceptBeforeFork, InterceptBeforeProviderRequest, InterceptBeforeSettle,
     InterceptBeforeSwitch, InterceptBeforeTree, InterceptContext, InterceptHook, InterceptInput,
-    InterceptMessageEnd, InterceptResources, InterceptToolCall, InterceptToolResult, InterceptTurnStart,
-    InterceptUserBash, InvokeCommand, LifecycleEvent, MessageEndDecision, PROTOCOL_VERSION, Panel,
-    PanelClose, PanelKey, PanelResize, QueryCompletions, QueryResponse, RegisterCommand, RegisterRejected,
-    RegisterTool, ResourcesDecision, ResourcesReason, SessionEvent, ShowCall, Shutdown, StateFrame,
-    SwitchReason, ToolCallDecision, ToolResultDecision, TurnStartDecision, UiAnswer, UserBashDecision,
+    InterceptMessageEnd, InterceptProjectTrust, InterceptResources, InterceptToolCall, InterceptToolResult,
+    InterceptTurnStart, InterceptUserBash, InvokeCommand, LifecycleEvent, MessageEndDecision,
+    PROTOCOL_VERSION, Panel, PanelClose, PanelKey, PanelResize, ProjectTrustDecision, QueryCompletions,
+    QueryResponse, RegisterCommand, RegisterRejected, RegisterTool, ResourcesDecision, ResourcesReason,
+    SessionEvent, ShowCall, Shutdown, StateFrame, SwitchReason, ToolCallDecision, ToolResultDecision,
+    TurnStartDecision, UiAnswer, UserBashDecision,
 };
 use haft_protocol::ids::{ExtensionName, PanelId, RequestId, ToolCallId};
 use haft_protocol::message::{AssistantBlock, Message, StopCause};
@@ -111,6 +112,7 @@ pub fn host_info() -> HelloAck {
             "before_fork",
             "before_tree",
             "resources",
+            "project_trust",
             "panel_resize",
             "intercept_roles",
             "host_services",
@@ -366,6 +368,12 @@ impl Harness {
     /// Asks the handler of `before_tree`.
     pub async fn before_tree(&self, pending: InterceptBeforeTree) -> BeforeTreeDecision {
         self.query(pending).await
+    }
+
+    /// Asks the handler of `project_trust` about a project in `/work` with these parts.
+    pub async fn ask_about_trust(&self, items: &[&str]) -> ProjectTrustDecision {
+        let items = items.iter().map(|item| (*item).to_owned()).collect();
+        self.query(InterceptProjectTrust { cwd: "/work".to_owned(), digest: "9c1f".to_owned(), items }).await
     }
 
     /// Asks the handler of `resources`.

@@ -55,7 +55,7 @@ fn session_starts_answers_and_shuts_down() {
     +1.000 → {"type":"event_intercept","id":"r1","event":"tool_call","tool_id":"t1","tool_name":"bash","tool_args":{"command":"ls"}}
     +1.000 → {"type":"tool_call","id":"r2","name":"weather","args":{}}
     +1.000 ← {"type":"event_intercept_response","id":"r1","block":true,"reason":"no"}
-    +1.000 = guard: Intercept(EventInterceptResponse { id: RequestId("r1"), block: Some(true), reason: "no", modified_args: None, tool_name: None, replace_text: "", append_system_prompt: "", system_prompt: None, summary: "", first_kept: None, content: None, details: None, is_error: None, text: None, images: None, handled: false, go_on: "", messages: None, payload: None, headers: None, command: None, result: None, skills: None, templates: None, stop: None, error: "" })
+    +1.000 = guard: Intercept(EventInterceptResponse { id: RequestId("r1"), block: Some(true), reason: "no", modified_args: None, tool_name: None, replace_text: "", append_system_prompt: "", system_prompt: None, summary: "", first_kept: None, content: None, details: None, is_error: None, text: None, images: None, handled: false, go_on: "", messages: None, payload: None, headers: None, command: None, result: None, skills: None, templates: None, trust: None, remember: None, stop: None, error: "" })
     +1.000 ← {"type":"tool_result","id":"r2","content":[{"type":"text","text":"fog"}]}
     +1.000 = tool: Tool(ToolResultFrame { id: RequestId("r2"), content: [Text { text: "fog" }], is_error: false, details: None, terminate: false })
     +1.000 → {"type":"event","event":"turn_start","step":2}

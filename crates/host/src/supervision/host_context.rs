@@ -279,6 +279,7 @@ impl HostContext {
             capability::BEFORE_FORK,
             capability::BEFORE_TREE,
             capability::RESOURCES,
+            capability::PROJECT_TRUST,
             capability::PANEL_RESIZE,
             capability::PING,
             capability::EVENT_GAP,

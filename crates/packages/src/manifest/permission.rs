@@ -276,7 +276,8 @@ impl InterceptPermissionRole {
                 | InterceptKind::BeforeSwitch
                 | InterceptKind::BeforeFork
                 | InterceptKind::BeforeTree
-                | InterceptKind::Resources,
+                | InterceptKind::Resources
+                | InterceptKind::ProjectTrust,
             ) => false,
             (Self::Redactor, event) => event == InterceptKind::AssistantMessage,
             (Self::Gate | Self::Rewrite, _) => true,

@@ -67,6 +67,9 @@ pub mod capability {
     /// The host has the `resources` hook. In `hello` the name is informational: a
     /// subscription is enough.
     pub const RESOURCES: &str = "resources";
+    /// The host has the `project_trust` hook. In `hello` the name is informational: a
+    /// subscription is enough.
+    pub const PROJECT_TRUST: &str = "project_trust";
     /// The extension answers `ping`, even while its handlers run.
     pub const PING: &str = "ping";
     /// The host reports dropped events to the extension.
@@ -136,6 +139,7 @@ pub mod capability {
         BEFORE_FORK,
         BEFORE_TREE,
         RESOURCES,
+        PROJECT_TRUST,
         PING,
         EVENT_GAP,
         INTERCEPT_ROLES,

@@ -128,7 +128,8 @@ fn lenient(kind: &str, fault: &Fault) -> bool {
         ("event_intercept_response", "/modified_args") => true,
         // Left to `InterceptHook::read`: without the capability `hooks_2`, the field may be anything.
         ("event_intercept_response", "/stop") => true,
-        // Left to `InterceptHook::read`: only `resources` reads these fields.
+        // Left to `InterceptHook::read`: only `resources` and `project_trust` read these fields.
+        ("event_intercept_response", "/trust" | "/remember") => true,
         ("event_intercept_response", at) if at.starts_with("/skills") || at.starts_with("/templates") => true,
         // Another version is a version, so that the answer to it can name both; see `Hello::other_version`.
         ("hello", "/protocol_version") => true,

@@ -9,10 +9,11 @@ use haft_protocol::ext::{
     InputDecision, InterceptAgentEnd, InterceptAgentStart, InterceptAssistantMessage,
     InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptBeforeFork, InterceptBeforeProviderRequest,
     InterceptBeforeSettle, InterceptBeforeSwitch, InterceptBeforeTree, InterceptContext, InterceptHook,
-    InterceptInput, InterceptMessageEnd, InterceptMessageStart, InterceptResources, InterceptSessionShutdown,
-    InterceptSessionStart, InterceptToolCall, InterceptToolEnd, InterceptToolResult, InterceptTurnEnd,
-    InterceptTurnStart, InterceptUserBash, InvokeCommand, MessageEndDecision, QueryCompletions,
-    ResourcesDecision, ToolCallDecision, ToolResultDecision, TurnStartDecision, UserBashDecision,
+    InterceptInput, InterceptMessageEnd, InterceptMessageStart, InterceptProjectTrust, InterceptResources,
+    InterceptSessionShutdown, InterceptSessionStart, InterceptToolCall, InterceptToolEnd,
+    InterceptToolResult, InterceptTurnEnd, InterceptTurnStart, InterceptUserBash, InvokeCommand,
+    MessageEndDecision, ProjectTrustDecision, QueryCompletions, ResourcesDecision, ToolCallDecision,
+    ToolResultDecision, TurnStartDecision, UserBashDecision,
 };
 use haft_protocol::ids::RequestId;
 
@@ -110,6 +111,7 @@ hook_questions! {
     InterceptBeforeFork -> BeforeForkDecision;
     InterceptBeforeTree -> BeforeTreeDecision;
     InterceptResources -> ResourcesDecision;
+    InterceptProjectTrust -> ProjectTrustDecision;
     InterceptBeforeProviderRequest -> BeforeProviderRequestDecision;
     InterceptContext -> ContextDecision;
     InterceptBeforeSettle -> BeforeSettleDecision;

@@ -6,9 +6,9 @@ use haft_protocol::ext::{
     ContextDecision, InputDecision, InterceptAssistantMessage, InterceptBeforeAgentStart,
     InterceptBeforeCompact, InterceptBeforeFork, InterceptBeforeProviderRequest, InterceptBeforeSettle,
     InterceptBeforeSwitch, InterceptBeforeTree, InterceptContext, InterceptHook, InterceptInput,
-    InterceptKind, InterceptMessageEnd, InterceptResources, InterceptToolResult, InterceptTurnStart,
-    InterceptUserBash, MessageEndDecision, ResourcesDecision, ToolResultDecision, TurnStartDecision,
-    UserBashDecision,
+    InterceptKind, InterceptMessageEnd, InterceptProjectTrust, InterceptResources, InterceptToolResult,
+    InterceptTurnStart, InterceptUserBash, MessageEndDecision, ProjectTrustDecision, ResourcesDecision,
+    ToolResultDecision, TurnStartDecision, UserBashDecision,
 };
 
 use crate::handler::BoxedHandler;
@@ -46,5 +46,6 @@ hook_handlers! {
     before_fork: InterceptBeforeFork -> BeforeForkDecision,
     before_tree: InterceptBeforeTree -> BeforeTreeDecision,
     resources: InterceptResources -> ResourcesDecision,
+    project_trust: InterceptProjectTrust -> ProjectTrustDecision,
     before_provider_request: InterceptBeforeProviderRequest -> BeforeProviderRequestDecision,
 }

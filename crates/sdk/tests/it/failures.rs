@@ -6,9 +6,9 @@ use haft_sdk::testing::Harness;
 use haft_sdk::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeForkDecision, BeforeProviderRequestDecision,
     BeforeSettleDecision, BeforeSwitchDecision, BeforeTreeDecision, ContextDecision, Extension,
-    InputDecision, LifecycleEvent, MessageEndDecision, NoArgs, NoteLevel, ResourcesDecision, ResourcesReason,
-    Response, SwitchReason, ToolCallDecision, ToolResult, ToolResultDecision, TurnStartDecision,
-    UserBashDecision,
+    InputDecision, LifecycleEvent, MessageEndDecision, NoArgs, NoteLevel, ProjectTrustDecision,
+    ResourcesDecision, ResourcesReason, Response, SwitchReason, ToolCallDecision, ToolResult,
+    ToolResultDecision, TurnStartDecision, UserBashDecision,
 };
 use serde_json::json;
 
@@ -38,6 +38,7 @@ fn panicking() -> Extension {
         .before_fork(|_, _| async { boom::<BeforeForkDecision>() })
         .before_tree(|_, _| async { boom::<BeforeTreeDecision>() })
         .intercept_resources(|_, _| async { boom::<ResourcesDecision>() })
+        .intercept_project_trust(|_, _| async { boom::<ProjectTrustDecision>() })
         .intercept_context(|_, _| async { boom::<ContextDecision>() })
         .before_settle(|_, _| async { boom::<BeforeSettleDecision>() })
 }
@@ -62,12 +63,13 @@ fn failing() -> Extension {
         .before_fork(|_, _| async { Err::<BeforeForkDecision, _>("boom") })
         .before_tree(|_, _| async { Err::<BeforeTreeDecision, _>("boom") })
         .intercept_resources(|_, _| async { Err::<ResourcesDecision, _>("boom") })
+        .intercept_project_trust(|_, _| async { Err::<ProjectTrustDecision, _>("boom") })
         .intercept_context(|_, _| async { Err::<ContextDecision, _>("boom") })
         .before_settle(|_, _| async { Err::<BeforeSettleDecision, _>("boom") })
 }
 
 /// The number of hooks that each extension here has.
-const HOOKS: usize = 15;
+const HOOKS: usize = 16;
 
 /// Twice, because a handler must survive its own failure.
 async fn check(extension: Extension, reason: &str) {
@@ -95,6 +97,7 @@ async fn ask_everything(harness: &Harness, reason: &str) {
     assert_eq!(harness.before_fork("0a").await, BeforeForkDecision::Continue);
     assert_eq!(harness.before_tree(left_branch(0)).await, BeforeTreeDecision::Continue);
     assert_eq!(harness.find_resources(ResourcesReason::Startup).await, ResourcesDecision::default());
+    assert_eq!(harness.ask_about_trust(&[]).await, ProjectTrustDecision::Undecided);
     assert_eq!(harness.context_messages(Vec::new()).await, ContextDecision::Unchanged);
     assert_eq!(harness.message_end(Vec::new(), StopCause::End).await, MessageEndDecision::Unchanged);
     let request = harness.before_provider_request("p", "m", json!({})).await;

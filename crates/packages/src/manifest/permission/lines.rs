@@ -129,6 +129,7 @@ fn describe_intercept(entry: &InterceptPermission) -> String {
             "can block jumps to earlier points, and summarize the branch that they leave".to_owned()
         }
         (InterceptKind::Resources, _) => "adds skills and prompt templates".to_owned(),
+        (InterceptKind::ProjectTrust, _) => "can trust a project in your place".to_owned(),
         (InterceptKind::Input, _) => "can read, change and handle what you write".to_owned(),
         (InterceptKind::ToolResult, _) => "can read and change the results of tool calls".to_owned(),
     };
