@@ -30,8 +30,8 @@ use crate::interrupt::InterruptListener;
 use crate::logging;
 use crate::rpc::exit_for_end;
 use crate::run::{
-    ProviderSecrets, RunOutput, SelectedSession, SessionOpenOutcome, SessionSource, check_named,
-    open_session, run_to_completion,
+    ProviderSecrets, RunOutput, SelectedSession, SessionOpenOutcome, SessionSource, ask_about_trust,
+    check_named, open_session, run_to_completion,
 };
 use crate::session::{SessionFinder, short_id};
 use crate::setup::RunSetup;
@@ -62,6 +62,7 @@ pub(crate) fn run(args: RunArgs) -> anyhow::Result<Exit> {
 }
 
 fn run_with_setup(args: RunArgs) -> anyhow::Result<Exit> {
+    let args = ask_about_trust(args)?;
     let setup = RunSetup::read(&args)?;
     logging::init_beside_screen(&setup.home)?;
     let mut args = args;

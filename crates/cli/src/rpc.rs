@@ -12,8 +12,8 @@ use crate::console::note;
 use crate::exit::Exit;
 use crate::interrupt::InterruptListener;
 use crate::run::{
-    RunFlow, RunOutput, SessionOpenOutcome, SessionSource, check_named, handle_interrupt, open_session,
-    run_to_completion,
+    RunFlow, RunOutput, SessionOpenOutcome, SessionSource, ask_about_trust, check_named, handle_interrupt,
+    open_session, run_to_completion,
 };
 use crate::setup::RunSetup;
 use crate::{logging, token};
@@ -26,6 +26,7 @@ pub(crate) fn run(args: RpcArgs) -> anyhow::Result<Exit> {
         return Exit::Usage
             .fail("cannot show a list of sessions here; use --resume ID, or -c for the most recent session");
     }
+    let args = ask_about_trust(args)?;
     let setup = RunSetup::read(&args)?;
     logging::init(&setup.home)?;
     let chosen = match open_session(&args.session, &setup, true)? {

@@ -13,6 +13,7 @@ mod session;
 pub(crate) mod session_outputs;
 mod session_resources;
 mod session_source;
+mod trust_question;
 
 use anyhow::Context as _;
 use haft_core::model::ModelInfo;
@@ -37,6 +38,7 @@ pub(crate) use provider_secrets::ProviderSecrets;
 pub(crate) use session::{SelectedSession, SessionOpenOutcome, open as open_session, resume};
 pub(crate) use session_outputs::SessionOutputs;
 pub(crate) use session_source::SessionSource;
+pub(crate) use trust_question::ask_about_trust;
 
 pub(crate) fn run(args: RunArgs) -> anyhow::Result<Exit> {
     let json = args.json;
@@ -44,6 +46,7 @@ pub(crate) fn run(args: RunArgs) -> anyhow::Result<Exit> {
 }
 
 fn run_prompt(args: RunArgs) -> anyhow::Result<Exit> {
+    let args = if args.list_models.is_some() { args } else { ask_about_trust(args)? };
     let setup = RunSetup::read(&args)?;
     logging::init(&setup.home)?;
     if let Some(pattern) = args.list_models {
@@ -166,9 +169,9 @@ pub(crate) fn run_with_parts(parts: RunParts, prompt: String, output: RunOutput)
 
 /// Runs the work to its end. One thread runs the agent and all extensions, which avoids thread switches. The agent is a
 /// task, so that an answer of an extension wakes it directly.
-pub(crate) fn run_to_completion(
-    work: impl Future<Output = anyhow::Result<Exit>> + Send + 'static,
-) -> anyhow::Result<Exit> {
+pub(crate) fn run_to_completion<T: Send + 'static>(
+    work: impl Future<Output = anyhow::Result<T>> + Send + 'static,
+) -> anyhow::Result<T> {
     haft_launch::harden_self().iter().for_each(|error| tracing::warn!(%error, "cannot harden the process"));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -203,7 +206,7 @@ mod tests {
             drop(read);
             panic!("expected panic");
         };
-        assert!(catch_unwind(AssertUnwindSafe(|| run_to_completion(work))).is_err());
+        assert!(catch_unwind(AssertUnwindSafe(|| run_to_completion::<Exit>(work))).is_err());
         drop(holds);
     }
 }

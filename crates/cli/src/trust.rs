@@ -6,8 +6,9 @@ use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use haft_config::{Home, ProjectDigest, Snapshot, TrustFile, TrustRecord};
+use haft_config::{Home, ProjectDigest, Snapshot, TrustFile, TrustRecord, TrustRequest};
 use haft_core::sanitize::sanitize_line;
+use haft_protocol::ext::InterceptProjectTrust;
 use haft_tui::app::TrustReview;
 use serde_json::{Value, json};
 
@@ -162,6 +163,53 @@ fn trust_status_lines(snapshot: &Snapshot, recorded: Option<&TrustRecord>) -> Ve
         ),
     });
     lines
+}
+
+/// A project about whose trust the user has not decided.
+pub(crate) struct UndecidedProject {
+    home: Home,
+    snapshot: Snapshot,
+    items: Vec<String>,
+}
+
+impl UndecidedProject {
+    /// Returns the project in this directory if it needs trust and the user has not decided about it. A project that
+    /// the user trusted before it changed is decided. In case of doubt, the project is not returned.
+    pub(crate) fn find(home: &Home, dir: &Path) -> Option<Self> {
+        let known = TrustFile::load(home).ok()?;
+        if known.record(&dir.canonicalize().ok()?).is_some() {
+            return None;
+        }
+        // The snapshot is taken before the list, so that trust never covers files that were not listed.
+        let snapshot = Snapshot::take(home, dir).ok().filter(|snapshot| !snapshot.files().is_empty())?;
+        let inventory = ProjectInventory::of_project(home, snapshot.dir());
+        inventory.check_complete().ok()?;
+        let items = inventory.lines().map(|(text, red)| if red { format!("! {text}") } else { text });
+        Some(Self { home: home.clone(), items: items.map(|text| sanitize_line(&text)).collect(), snapshot })
+    }
+
+    /// Returns the question about the project for extensions.
+    pub(crate) fn to_question(&self) -> InterceptProjectTrust {
+        InterceptProjectTrust {
+            cwd: self.snapshot.dir().display().to_string(),
+            digest: self.snapshot.digest().to_string(),
+            items: self.items.clone(),
+        }
+    }
+
+    /// Trusts the project as it was listed, for this process or until it changes.
+    ///
+    /// # Errors
+    /// The project changed, or the trust cannot be saved.
+    pub(crate) fn grant_trust(&self, remember: bool) -> anyhow::Result<TrustRequest> {
+        let now = Snapshot::take(&self.home, self.snapshot.dir())?;
+        anyhow::ensure!(now.digest() == self.snapshot.digest(), "the project changed in the meantime");
+        if !remember {
+            return Ok(TrustRequest::WhileUnchanged(now.digest()));
+        }
+        TrustFile::grant(&self.home, &self.snapshot, env!("CARGO_PKG_VERSION"))?;
+        Ok(TrustRequest::Nothing)
+    }
 }
 
 /// Returns the parts of a project for a front end that asks the user. As in `haft trust`, important parts come first

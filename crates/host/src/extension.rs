@@ -389,6 +389,7 @@ const fn intercept_label(kind: InterceptKind) -> &'static str {
         InterceptKind::BeforeTree => "before_tree intercept",
         InterceptKind::Resources => "resources intercept",
         InterceptKind::Approve => "approve intercept",
+        InterceptKind::ProjectTrust => "project_trust intercept",
     }
 }
 

@@ -7,6 +7,7 @@ mod completions;
 mod host_state;
 mod lifecycle;
 mod name_registry;
+mod project_trust;
 mod reload;
 mod resources;
 mod start;
@@ -21,7 +22,8 @@ use haft_core::ExtensionToolRunner;
 use haft_core::hooks::{HookSet, HookSource};
 use haft_core::tool::Tool;
 use haft_protocol::ext::{
-    CompletionItem, HostFrame, InterceptKind, PanelClose, PanelKey, PanelResize, ResourcesReason, capability,
+    CompletionItem, HostFrame, InterceptKind, InterceptProjectTrust, PanelClose, PanelKey, PanelResize,
+    ResourcesReason, capability,
 };
 use haft_protocol::ids::{ExtensionName, PanelId};
 use tokio::sync::watch;
@@ -43,6 +45,7 @@ pub use commands::{CommandError, CommandOutcome};
 use host_state::HostState;
 pub use host_state::{DiscoveredExtensions, SpecSource};
 pub use lifecycle::RestartError;
+pub use project_trust::ExtensionTrust;
 pub use reload::ReloadStats;
 pub use resources::ExtensionResources;
 pub use status::ExtensionStatus;
@@ -166,6 +169,12 @@ impl Host {
     pub fn report_resource(&self, extension: &ExtensionName, problem: &str) {
         let text = format!("resources intercept: {problem}");
         self.inner.shared.reporter(extension).report_fault(FaultCode::HookError, text);
+    }
+
+    /// Asks the extensions that are ready whether the project is trusted, one after the other. The first opinion
+    /// counts; `None` if no extension has one. Failures are reported.
+    pub async fn ask_about_trust(&self, question: &InterceptProjectTrust) -> Option<ExtensionTrust> {
+        project_trust::ask_for_opinion(&self.inner, question).await
     }
 
     /// Returns the extensions' hooks for core, now and after every reload. Several agents may share them and

@@ -58,12 +58,13 @@ pub use intercept::{
     InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptBeforeFork,
     InterceptBeforeProviderRequest, InterceptBeforeSettle, InterceptBeforeSwitch, InterceptBeforeTree,
     InterceptContext, InterceptHook, InterceptInput, InterceptKind, InterceptMessageEnd,
-    InterceptMessageStart, InterceptResources, InterceptSessionShutdown, InterceptSessionStart,
-    InterceptToolCall, InterceptToolEnd, InterceptToolResult, InterceptTurnEnd, InterceptTurnStart,
-    InterceptUserBash, MAX_RESOURCE_PATH, MAX_RESOURCE_PATHS, MessageEndDecision, MessageRole,
-    RequestOptions, RequestTool, ResourcesDecision, ResourcesReason, SessionShutdownReason,
-    SessionStartReason, StopScope, SwitchReason, ToolCallAnswer, ToolCallDecision, ToolResultChange,
-    ToolResultDecision, TurnStartDecision, TurnStop, UserBashDecision, UserBashResult,
+    InterceptMessageStart, InterceptProjectTrust, InterceptResources, InterceptSessionShutdown,
+    InterceptSessionStart, InterceptToolCall, InterceptToolEnd, InterceptToolResult, InterceptTurnEnd,
+    InterceptTurnStart, InterceptUserBash, MAX_RESOURCE_PATH, MAX_RESOURCE_PATHS, MessageEndDecision,
+    MessageRole, ProjectTrustDecision, RequestOptions, RequestTool, ResourcesDecision, ResourcesReason,
+    SessionShutdownReason, SessionStartReason, StopScope, SwitchReason, ToolCallAnswer, ToolCallDecision,
+    ToolResultChange, ToolResultDecision, TrustOpinion, TurnStartDecision, TurnStop, UserBashDecision,
+    UserBashResult,
 };
 pub use limits::Limits;
 pub use mirror::{EntriesFrame, MirrorPart, StateFrame};

@@ -233,6 +233,7 @@ impl FrameDispatcher {
             Intercept::BeforeSwitch(input) => self.answer_hook(hooks.before_switch.as_ref(), input, id),
             Intercept::BeforeFork(input) => self.answer_hook(hooks.before_fork.as_ref(), input, id),
             Intercept::BeforeTree(input) => self.answer_hook(hooks.before_tree.as_ref(), input, id),
+            Intercept::ProjectTrust(input) => self.answer_hook(hooks.project_trust.as_ref(), input, id),
             Intercept::Resources(input) => self.answer_hook(hooks.resources.as_ref(), input, id),
             Intercept::Approve(input) => self.answer_hook(hooks.approve.as_ref(), input, id),
             Intercept::SessionStart(input) => self.answer_hook(waits.session_start.as_ref(), input, id),

@@ -10,11 +10,12 @@ use haft_protocol::ext::{
     InterceptAgentStart, InterceptApprove, InterceptAssistantMessage, InterceptBeforeAgentStart,
     InterceptBeforeCompact, InterceptBeforeFork, InterceptBeforeProviderRequest, InterceptBeforeSettle,
     InterceptBeforeSwitch, InterceptBeforeTree, InterceptContext, InterceptInput, InterceptKind,
-    InterceptMessageEnd, InterceptMessageStart, InterceptResources, InterceptSessionShutdown,
-    InterceptSessionStart, InterceptToolCall, InterceptToolEnd, InterceptToolResult, InterceptTurnEnd,
-    InterceptTurnStart, InterceptUserBash, LifecycleEvent, MessageEndDecision, MirrorPart, RegisterCommand,
-    RegisterRejected, RegisterTool, ResourcesDecision, SessionEvent, ToolCallDecision, ToolResultDecision,
-    TurnStartDecision, UserBashDecision,
+    InterceptMessageEnd, InterceptMessageStart, InterceptProjectTrust, InterceptResources,
+    InterceptSessionShutdown, InterceptSessionStart, InterceptToolCall, InterceptToolEnd,
+    InterceptToolResult, InterceptTurnEnd, InterceptTurnStart, InterceptUserBash, LifecycleEvent,
+    MessageEndDecision, MirrorPart, ProjectTrustDecision, RegisterCommand, RegisterRejected, RegisterTool,
+    ResourcesDecision, SessionEvent, ToolCallDecision, ToolResultDecision, TurnStartDecision,
+    UserBashDecision,
 };
 use haft_protocol::ids::PanelId;
 use haft_protocol::limits::MAX_TOOLS;
@@ -628,6 +629,29 @@ impl Extension {
     pub fn approve_calls(mut self, handler: impl HandlerFn<InterceptApprove, ApproveDecision>) -> Self {
         let earlier = self.hooks.approve.replace(BoxedHandler::new(handler));
         self.note_duplicate(earlier.is_none(), InterceptKind::Approve)
+    }
+
+    /// Decides whether the person trusts a project, before haft uses its files. The manifest must name
+    /// `project_trust` under `intercept`. Called in a process for this question alone, which has no
+    /// session. Must answer within 5 s; a late or failed handler has no opinion.
+    ///
+    /// ```
+    /// use haft_sdk::{Extension, ProjectTrustDecision};
+    ///
+    /// let extension = Extension::new("policy", "1.0.0").intercept_project_trust(|project, _host| async move {
+    ///     match project.cwd.starts_with("/src/ours/") {
+    ///         true => ProjectTrustDecision::Trust { remember: false },
+    ///         false => ProjectTrustDecision::Undecided,
+    ///     }
+    /// });
+    /// # drop(extension);
+    /// ```
+    pub fn intercept_project_trust(
+        mut self,
+        handler: impl HandlerFn<InterceptProjectTrust, ProjectTrustDecision>,
+    ) -> Self {
+        let earlier = self.hooks.project_trust.replace(BoxedHandler::new(handler));
+        self.note_duplicate(earlier.is_none(), InterceptKind::ProjectTrust)
     }
 
     fn note_duplicate(mut self, first: bool, kind: InterceptKind) -> Self {

@@ -33,12 +33,12 @@ use haft_protocol::ext::{
     EntriesFrame, EventGap, HelloAck, HostFrame, HostQuery, InputDecision, InterceptApprove,
     InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptBeforeFork,
     InterceptBeforeProviderRequest, InterceptBeforeSettle, InterceptBeforeSwitch, InterceptBeforeTree,
-    InterceptContext, InterceptHook, InterceptInput, InterceptMessageEnd, InterceptResources,
-    InterceptToolCall, InterceptToolResult, InterceptTurnStart, InterceptUserBash, InvokeCommand,
-    LifecycleEvent, MessageEndDecision, PROTOCOL_VERSION, Panel, PanelClose, PanelKey, PanelResize,
-    QueryCompletions, QueryResponse, RegisterCommand, RegisterRejected, RegisterTool, ResourcesDecision,
-    ResourcesReason, SessionEvent, ShowCall, Shutdown, StateFrame, SwitchReason, ToolCallDecision,
-    ToolResultDecision, TurnStartDecision, UiAnswer, UserBashDecision,
+    InterceptContext, InterceptHook, InterceptInput, InterceptMessageEnd, InterceptProjectTrust,
+    InterceptResources, InterceptToolCall, InterceptToolResult, InterceptTurnStart, InterceptUserBash,
+    InvokeCommand, LifecycleEvent, MessageEndDecision, PROTOCOL_VERSION, Panel, PanelClose, PanelKey,
+    PanelResize, ProjectTrustDecision, QueryCompletions, QueryResponse, RegisterCommand, RegisterRejected,
+    RegisterTool, ResourcesDecision, ResourcesReason, SessionEvent, ShowCall, Shutdown, StateFrame,
+    SwitchReason, ToolCallDecision, ToolResultDecision, TurnStartDecision, UiAnswer, UserBashDecision,
 };
 use haft_protocol::ids::{ExtensionName, PanelId, RequestId, ToolCallId};
 use haft_protocol::message::{AssistantBlock, Message, StopCause, TokenUsage};
@@ -113,6 +113,7 @@ pub fn host_info() -> HelloAck {
             "before_tree",
             "resources",
             "approve",
+            "project_trust",
             "panel_resize",
             "intercept_roles",
             "host_services",
@@ -388,6 +389,12 @@ impl Harness {
     /// Asks the handler of `before_tree`.
     pub async fn before_tree(&self, pending: InterceptBeforeTree) -> BeforeTreeDecision {
         self.query(pending).await
+    }
+
+    /// Asks the handler of `project_trust` about a project in `/work` with these parts.
+    pub async fn ask_about_trust(&self, items: &[&str]) -> ProjectTrustDecision {
+        let items = items.iter().map(|item| (*item).to_owned()).collect();
+        self.query(InterceptProjectTrust { cwd: "/work".to_owned(), digest: "9c1f".to_owned(), items }).await
     }
 
     /// Asks the handler of `resources`.

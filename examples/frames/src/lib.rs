@@ -59,7 +59,8 @@ pub fn answer(frame: HostFrame) -> Option<ExtensionFrame> {
             | Intercept::BeforeSwitch(_)
             | Intercept::BeforeFork(_)
             | Intercept::BeforeTree(_)
-            | Intercept::Resources(_) => None,
+            | Intercept::Resources(_)
+            | Intercept::ProjectTrust(_) => None,
         },
         HostFrame::Shutdown(_) => Some(ShutdownAck {}.into()),
         // Not announced, so the host does not send it.

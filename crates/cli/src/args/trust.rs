@@ -32,6 +32,11 @@ impl TrustProjectArgs {
     pub(crate) fn trust_request(&self) -> TrustRequest {
         self.trust_project.unwrap_or_default()
     }
+
+    /// Returns the arguments with this request.
+    pub(crate) fn with_request(request: TrustRequest) -> Self {
+        Self { trust_project: Some(request) }
+    }
 }
 
 fn parse(text: &str) -> Result<TrustRequest, ParseDigestError> {

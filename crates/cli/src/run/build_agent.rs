@@ -11,7 +11,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use haft_config::{CompactionSettings, Config, GrantSettings, Home, OnTimeout, Owner, Project, ToolSettings};
 use haft_core::compact::CompactSettings;
-use haft_core::model::{Model, ThinkingLevel};
+use haft_core::model::{Model, ModelInfo, ThinkingLevel};
 use haft_core::prompt::SKILL_TOOL;
 use haft_core::prompt::SystemPrompt;
 use haft_core::sanitize::sanitize_line;
@@ -91,14 +91,9 @@ impl RunParts {
         cwd: &Path,
         search: DiscoveryOptions,
     ) -> Self {
-        let mut host = HostConfig::new(env!("CARGO_PKG_VERSION"), model.info(), cwd);
-        host.logs = Some(home.logs_dir());
-        host.data = Some(home.data_dir());
-        host.home = Some(home.root().to_owned());
-        host.secrets = vec![home.auth_file()];
+        let mut host = host_config(model.info(), &home, cwd);
         host.state = Some(home.state_dir());
         host.results = Some(home.results_dir());
-        host.env.withheld = TOKEN_VARIABLES.map(str::to_owned).into();
         host.tool_pins = search.approved.clone().map(tool_pins);
         let context = hook_launch_context(&home, cwd, &search);
         Self {
@@ -188,7 +183,19 @@ impl RunParts {
     }
 }
 
-fn with_settings(host: HostConfig, config: &Config) -> anyhow::Result<HostConfig> {
+/// Returns a configuration of the host that records no state.
+pub(super) fn host_config(model: ModelInfo, home: &Home, cwd: &Path) -> HostConfig {
+    let mut host = HostConfig::new(env!("CARGO_PKG_VERSION"), model, cwd);
+    host.logs = Some(home.logs_dir());
+    host.data = Some(home.data_dir());
+    host.home = Some(home.root().to_owned());
+    host.secrets = vec![home.auth_file()];
+    host.env.withheld = TOKEN_VARIABLES.map(str::to_owned).into();
+    host
+}
+
+/// Adds the user's settings of extensions.
+pub(super) fn with_settings(host: HostConfig, config: &Config) -> anyhow::Result<HostConfig> {
     let allows = |granted: &GrantSettings| {
         granted.on_timeout.as_ref().is_some_and(|set| set.value == OnTimeout::Allow)
     };

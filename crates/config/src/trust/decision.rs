@@ -20,6 +20,8 @@ pub enum TrustRequest {
     ThisRun,
     /// The project is trusted for this run if it has this digest; otherwise the run fails.
     Exactly(ProjectDigest),
+    /// The project is trusted for this run while it has this digest; otherwise the recorded trust applies.
+    WhileUnchanged(ProjectDigest),
 }
 
 /// The decision about a project's files, with notes.
@@ -70,6 +72,13 @@ impl TrustDecision {
             return Ok(Self::with_trust(dir, ProjectTrust::Trusted, None));
         }
         match asked {
+            TrustRequest::WhileUnchanged(digest) => match Snapshot::take(home, &dir) {
+                Ok(snapshot) if snapshot.digest() == digest => Ok(Self {
+                    code: Some(snapshot.code_digest()),
+                    ..Self::with_trust(dir, ProjectTrust::Trusted, None)
+                }),
+                Ok(_) | Err(_) => Self::decide(home, dir, TrustRequest::Nothing),
+            },
             TrustRequest::ThisRun => {
                 let code = Snapshot::take(home, &dir).ok().map(|snapshot| snapshot.code_digest());
                 Ok(Self { code, ..Self::with_trust(dir, ProjectTrust::Trusted, None) })

@@ -310,6 +310,21 @@ fn requested_digest_must_match_exactly() {
     assert!(matches!(asked(), Err(ProjectDigestError::Other { wanted, .. }) if wanted == digest));
 }
 
+#[test]
+fn project_is_trusted_while_it_has_the_digest_or_by_its_record() {
+    let fixture = Fixture::new();
+    let digest = fixture.snapshot().digest();
+    let asked = || {
+        let request = TrustRequest::WhileUnchanged(digest);
+        TrustDecision::decide(&fixture.home(), fixture.dir(), request).unwrap()
+    };
+    assert!(asked().project.is_trusted() && asked().code.is_some());
+    fixture.write("AGENTS.md", "b");
+    assert!(!asked().project.is_trusted());
+    TrustFile::grant(&fixture.home(), &fixture.snapshot(), "1.0.0").unwrap();
+    assert!(asked().project.is_trusted());
+}
+
 #[track_caller]
 fn check_store(spoil: impl Fn(&Path), why: &str) {
     let fixture = Fixture::new().trusted();

@@ -15,6 +15,7 @@
 //! | `input` | any | the input stays | the input stays | the input stays |
 //! | `before_switch`, `before_fork`, `before_tree` | any | the command goes on | the command goes on | the command goes on |
 //! | `resources` | any | no files are added | no files are added | no files are added |
+//! | `project_trust` | any | the next one is asked | the next one is asked | the next one is asked |
 //! | `before_settle` | any | the run ends | the run ends | the run ends |
 //! | `context` | any | the messages stay | the messages stay | the messages stay |
 //! | `before_provider_request` | any | the request stays | the request stays | the request stays |
@@ -135,6 +136,7 @@ pub(crate) fn fails_closed(hook: InterceptKind, role: InterceptorRole) -> bool {
             | InterceptKind::BeforeFork
             | InterceptKind::BeforeTree
             | InterceptKind::Resources
+            | InterceptKind::ProjectTrust
             | InterceptKind::BeforeProviderRequest,
             _,
         ) => false,
@@ -234,7 +236,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(tried, 23 * 4 * 12 * 2);
+        assert_eq!(tried, 24 * 4 * 12 * 2);
     }
 
     #[test]

@@ -412,7 +412,7 @@ mod tests {
         assert_eq!(
             offers.subscribe(more),
             [
-                r#"cannot intercept "warp": this version has no such hook, and the subscription has no effect; the hooks are tool_call, turn_start, assistant_message, before_agent_start, before_compact, tool_result, input, before_settle, context, message_end, before_provider_request, user_bash, before_switch, before_fork, before_tree, resources, approve"#
+                r#"cannot intercept "warp": this version has no such hook, and the subscription has no effect; the hooks are tool_call, turn_start, assistant_message, before_agent_start, before_compact, tool_result, input, before_settle, context, message_end, before_provider_request, user_bash, before_switch, before_fork, before_tree, resources, approve, project_trust"#
             ]
         );
         assert_eq!((offers.events.len(), offers.intercepts.len()), (2, 2));

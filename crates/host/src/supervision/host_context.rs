@@ -280,6 +280,7 @@ impl HostContext {
             capability::BEFORE_TREE,
             capability::RESOURCES,
             capability::APPROVE,
+            capability::PROJECT_TRUST,
             capability::PANEL_RESIZE,
             capability::PING,
             capability::EVENT_GAP,

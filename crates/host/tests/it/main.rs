@@ -27,6 +27,7 @@ mod permissions;
 mod pins;
 mod process_hooks;
 mod processes;
+mod project_trust;
 mod reload;
 mod resources;
 mod scripts;

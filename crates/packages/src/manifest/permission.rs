@@ -276,7 +276,8 @@ impl InterceptPermissionRole {
                 | InterceptKind::BeforeSwitch
                 | InterceptKind::BeforeFork
                 | InterceptKind::BeforeTree
-                | InterceptKind::Resources,
+                | InterceptKind::Resources
+                | InterceptKind::ProjectTrust,
             ) => false,
             // An approver only approves or denies.
             (Self::Rewrite, InterceptKind::Approve) => false,

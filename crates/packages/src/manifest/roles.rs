@@ -16,6 +16,8 @@ pub struct GuardRoles {
     pub gates: Vec<InterceptKind>,
     /// True if a failed `assistant_message` intercept withholds the text.
     pub redactor: bool,
+    /// True if the extension is asked whether a project is trusted, before the other extensions start.
+    pub decides_trust: bool,
 }
 
 impl GuardRoles {
@@ -64,6 +66,7 @@ pub(super) fn read(
         (true, Some(_)) | (_, None) => {}
     }
     for (event, role) in said {
+        roles.decides_trust |= event == InterceptKind::ProjectTrust;
         match role {
             InterceptPermissionRole::Gate => roles.gates.push(event),
             InterceptPermissionRole::Redactor => roles.redactor = true,
@@ -91,6 +94,9 @@ fn read_entry(
     }
     // The default is the safe role: a failure blocks.
     let role = match entry.text("role")?.as_deref().unwrap_or("gate") {
+        "gate" if event == InterceptKind::ProjectTrust => {
+            return Err(entry.error("role", "must be `rewrite` for `project_trust`"));
+        }
         "gate" => Some(InterceptPermissionRole::Gate),
         "redactor" if event == InterceptKind::AssistantMessage => Some(InterceptPermissionRole::Redactor),
         "redactor" => return Err(entry.error("role", "can be `redactor` only for `assistant_message`")),

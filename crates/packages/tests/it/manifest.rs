@@ -247,7 +247,10 @@ fn roles(intercept: &str) -> Result<GuardRoles, String> {
 #[test]
 fn roles_decide_what_is_guarded() {
     let gate = roles(r#""intercept":[{"event":"tool_call","role":"gate","required":true}]"#).unwrap();
-    assert_eq!(gate, GuardRoles { required: true, gates: vec![InterceptKind::ToolCall], redactor: false });
+    assert_eq!(
+        gate,
+        GuardRoles { required: true, gates: vec![InterceptKind::ToolCall], ..GuardRoles::default() }
+    );
     let redactor = roles(r#""intercept":[{"event":"assistant_message","role":"redactor"}]"#).unwrap();
     assert_eq!(redactor, GuardRoles { redactor: true, ..GuardRoles::default() });
     let silent = roles(r#""intercept":[{"event":"turn_start"}]"#).unwrap();
@@ -267,7 +270,7 @@ fn permissions_must_agree_with_intercept() {
                                                {"event":"assistant_message","role":"redactor"}]}"#;
     let from_permissions = roles(asked).unwrap();
     let gates = vec![InterceptKind::ToolCall];
-    assert_eq!(from_permissions, GuardRoles { required: false, gates, redactor: true });
+    assert_eq!(from_permissions, GuardRoles { gates, redactor: true, ..GuardRoles::default() });
     let same = r#""intercept":[{"event":"assistant_message","role":"redactor"},{"event":"tool_call","required":true}]"#;
     assert_eq!(roles(&format!("{asked},{same}")).unwrap(), GuardRoles { required: true, ..from_permissions });
     for other in [r#""intercept":[{"event":"tool_call"}]"#, r#""intercept":[]"#] {
@@ -315,7 +318,7 @@ fn rejects_invalid_roles() {
         (r#"[{"role":"gate"}]"#, "`intercept[0].event` is required"),
         (
             r#"[{"event":"tool_call"},{"event":"tool_cal"}]"#,
-            "`intercept[1].event` must be one of `tool_call`, `turn_start`, `assistant_message`, `before_agent_start`, `before_compact`, `session_start`, `session_shutdown`, `agent_start`, `agent_end`, `turn_end`, `message_start`, `tool_end`, `tool_result`, `input`, `before_settle`, `context`, `message_end`, `before_provider_request`, `user_bash`, `before_switch`, `before_fork`, `before_tree`, `resources`, `approve`",
+            "`intercept[1].event` must be one of `tool_call`, `turn_start`, `assistant_message`, `before_agent_start`, `before_compact`, `session_start`, `session_shutdown`, `agent_start`, `agent_end`, `turn_end`, `message_start`, `tool_end`, `tool_result`, `input`, `before_settle`, `context`, `message_end`, `before_provider_request`, `user_bash`, `before_switch`, `before_fork`, `before_tree`, `resources`, `approve`, `project_trust`",
         ),
         (
             r#"[{"event":"tool_call","role":"redactor"}]"#,

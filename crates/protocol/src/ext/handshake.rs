@@ -70,6 +70,9 @@ pub mod capability {
     /// The host has the `approve` hook. In `hello` the name is informational: a subscription is
     /// enough.
     pub const APPROVE: &str = "approve";
+    /// The host has the `project_trust` hook. In `hello` the name is informational: a
+    /// subscription is enough.
+    pub const PROJECT_TRUST: &str = "project_trust";
     /// The extension answers `ping`, even while its handlers run.
     pub const PING: &str = "ping";
     /// The host reports dropped events to the extension.
@@ -144,6 +147,7 @@ pub mod capability {
         BEFORE_TREE,
         RESOURCES,
         APPROVE,
+        PROJECT_TRUST,
         PING,
         EVENT_GAP,
         INTERCEPT_ROLES,

@@ -26,6 +26,7 @@ mod before_tree;
 mod context;
 mod input;
 mod message_end;
+mod project_trust;
 mod resources;
 mod stop;
 mod tool_call;
@@ -62,6 +63,7 @@ pub use before_tree::{BeforeTreeDecision, InterceptBeforeTree};
 pub use context::{ContextChange, ContextDecision, InterceptContext, RequestOptions, RequestTool};
 pub use input::{InputDecision, InterceptInput};
 pub use message_end::{InterceptMessageEnd, MessageEndDecision};
+pub use project_trust::{InterceptProjectTrust, ProjectTrustDecision, TrustOpinion};
 pub use resources::{
     InterceptResources, MAX_RESOURCE_PATH, MAX_RESOURCE_PATHS, ResourcesDecision, ResourcesReason,
 };
@@ -232,6 +234,9 @@ hooks! {
     /// Before a tool call runs that no interceptor of `tool_call` blocked. Needs the capability
     /// `approve`; zot does not have it.
     Approve(InterceptApprove) = "approve",
+    /// Before the files of a project are used about whose trust the person has not decided. Needs the
+    /// capability `project_trust`; zot does not have it.
+    ProjectTrust(InterceptProjectTrust) = "project_trust",
 }
 
 /// A hook: the extension can stop or change the next action. The extension answers with
@@ -414,6 +419,14 @@ pub struct EventInterceptResponse {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Vec<String>>")]
     pub templates: Option<RawJson>,
+    /// `project_trust`: the opinion about the project. Since haft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<TrustOpinion>")]
+    pub trust: Option<RawJson>,
+    /// `project_trust`, with `"trust":"yes"`: true if the decision is stored. Since haft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<bool>")]
+    pub remember: Option<RawJson>,
     /// `tool_call`, `tool_result`, `context`, `message_end`: ends the turn for `reason`. Needs the
     /// capability `hooks_2`. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -482,6 +495,8 @@ impl EventInterceptResponse {
             result: None,
             skills: None,
             templates: None,
+            trust: None,
+            remember: None,
             stop: None,
             error: String::new(),
         }

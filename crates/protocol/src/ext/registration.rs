@@ -100,7 +100,7 @@ pub struct Subscribe {
     pub events: Vec<Subscription>,
     /// The hooks: `tool_call`, `turn_start`, `assistant_message`, `before_agent_start`,
     /// `before_compact`, `tool_result`, `input`, `before_settle`, `context`, `message_end`, `before_provider_request`, `user_bash`,
-    /// `before_switch`, `before_fork`, `before_tree`, `resources`, `approve`; with the
+    /// `before_switch`, `before_fork`, `before_tree`, `resources`, `approve`, `project_trust`; with the
     /// role `wait`, `session_start`, `session_shutdown`, `agent_start`, `agent_end`, `turn_end`,
     /// `message_start` and `tool_end`. The host reports and ignores other names.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]

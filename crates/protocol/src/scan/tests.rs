@@ -94,7 +94,7 @@ fn almost_frame() -> impl Strategy<Value = String> {
         "\"(content|events|intercept|guidelines|capabilities|lines)\":(null|\"a\"|\\[\\]|\\[\"a\",\"b\"\\]|\\[\\{\"type\":\"text\",\"text\":\"a\\\\n\"\\}(,\\{\"text\":\"b\" ?,\"type\":\"text\"\\})?\\]|\\[\\{\"event\":\"tool_call\",\"tools\":\\[\"a\"\\]\\}\\])",
     ];
     let first = prop_oneof![
-        "\"type\":\"x\",\"id\":\"1\",\"event\":\"(tool_call|turn_start|assistant_message|before_agent_start|before_compact|tool_result|input|before_settle|context|message_end|before_provider_request|user_bash|before_switch|before_fork|before_tree|resources|approve)\",",
+        "\"type\":\"x\",\"id\":\"1\",\"event\":\"(tool_call|turn_start|assistant_message|before_agent_start|before_compact|tool_result|input|before_settle|context|message_end|before_provider_request|user_bash|before_switch|before_fork|before_tree|resources|approve|project_trust)\",",
         Just(String::new())
     ];
     (first, prop::collection::vec(field, 1..7))

@@ -139,6 +139,8 @@ fn lenient(kind: &str, fault: &Fault) -> bool {
                 "modified_tool",
                 "skills",
                 "templates",
+                "trust",
+                "remember",
             ]
             .contains(&field)
         }

@@ -137,6 +137,8 @@ fn changes() -> Vec<HostFrame> {
         resumed_session().into_frame(id("20")),
         InterceptBeforeFork { entry: Some("0a".into()), caller: None }.into_frame(id("21")),
         left_branch().into_frame(id("22")),
+        InterceptProjectTrust { cwd: "/w".into(), digest: "9c1f".into(), items: vec!["! hook: lint".into()] }
+            .into_frame(id("24")),
         InterceptResources { cwd: "/w".into(), reason: ResourcesReason::Reload }.into_frame(id("23")),
         pending_call().into_frame(id("23")),
         outgoing_request().into_frame(id("14")),
@@ -612,16 +614,6 @@ fn decisions() -> impl Iterator<Item = EventInterceptResponse> {
                 .with_header("x-team", "compilers"),
             id("18"),
         ),
-        InterceptBeforeSwitch::respond(BeforeSwitchDecision::Continue, id("20")),
-        InterceptBeforeSwitch::respond(BeforeSwitchDecision::block("later"), id("20")),
-        InterceptBeforeFork::respond(BeforeForkDecision::block("later"), id("21")),
-        InterceptBeforeTree::respond(BeforeTreeDecision::with_summary("A lock deadlocks."), id("22")),
-        InterceptBeforeTree::respond(BeforeTreeDecision::block("later"), id("22")),
-        InterceptResources::respond(ResourcesDecision::default(), id("23")),
-        InterceptResources::respond(
-            ResourcesDecision::default().with_skills("skills").with_templates("prompts/review.md"),
-            id("23"),
-        ),
         InterceptUserBash::respond(UserBashDecision::replace("ls -1"), id("19")),
         InterceptUserBash::respond(UserBashDecision::answer("a.txt\n", 0), id("19")),
         InterceptBeforeSettle::respond(BeforeSettleDecision::Settle, id("13")),
@@ -629,7 +621,30 @@ fn decisions() -> impl Iterator<Item = EventInterceptResponse> {
         EventInterceptResponse::failed(InterceptKind::ToolCall, id("8"), "no disk"),
         EventInterceptResponse::failed(InterceptKind::TurnStart, id("8"), "no disk"),
     ];
-    tool_call_decisions().into_iter().chain(request_decisions()).chain(approvals()).chain(others)
+    tool_call_decisions()
+        .into_iter()
+        .chain(request_decisions())
+        .chain(approvals())
+        .chain(others)
+        .chain(session_decisions())
+}
+
+/// The decisions about sessions and projects.
+fn session_decisions() -> Vec<EventInterceptResponse> {
+    vec![
+        InterceptBeforeSwitch::respond(BeforeSwitchDecision::Continue, id("20")),
+        InterceptBeforeSwitch::respond(BeforeSwitchDecision::block("later"), id("20")),
+        InterceptBeforeFork::respond(BeforeForkDecision::block("later"), id("21")),
+        InterceptBeforeTree::respond(BeforeTreeDecision::with_summary("A lock deadlocks."), id("22")),
+        InterceptBeforeTree::respond(BeforeTreeDecision::block("later"), id("22")),
+        InterceptProjectTrust::respond(ProjectTrustDecision::Trust { remember: true }, id("24")),
+        InterceptProjectTrust::respond(ProjectTrustDecision::Distrust, id("24")),
+        InterceptResources::respond(ResourcesDecision::default(), id("23")),
+        InterceptResources::respond(
+            ResourcesDecision::default().with_skills("skills").with_templates("prompts/review.md"),
+            id("23"),
+        ),
+    ]
 }
 
 fn commands() -> impl Iterator<Item = CommandResponse> {

@@ -232,6 +232,12 @@ fn intercept() -> impl Strategy<Value = Intercept> {
         (text(), text(), any::<bool>())
             .prop_map(|(command, cwd, excluded)| { InterceptUserBash { command, cwd, excluded }.into() }),
         session_change(),
+        (text(), text(), texts()).prop_map(|(cwd, digest, items)| InterceptProjectTrust {
+            cwd,
+            digest,
+            items
+        }
+        .into()),
         (text(), any::<bool>()).prop_map(|(cwd, reloads)| {
             let reason = if reloads { ResourcesReason::Reload } else { ResourcesReason::Startup };
             InterceptResources { cwd, reason }.into()
@@ -464,6 +470,11 @@ fn tool_result() -> impl Strategy<Value = ExtensionFrame> {
     )
 }
 
+fn user_bash_result() -> impl Strategy<Value = UserBashResult> {
+    let ran = (text(), option::of(any::<i32>()));
+    ran.prop_map(|(output, exit_code)| UserBashResult { output, exit_code })
+}
+
 fn intercept_response() -> impl Strategy<Value = ExtensionFrame> {
     let raw_text = option::of(text().prop_map(|text| RawJson::from_value(&text).unwrap()));
     (older_response(), option::of(object()), option::of(json_array()), raw_text).prop_map(
@@ -488,18 +499,17 @@ fn older_response() -> impl Strategy<Value = EventInterceptResponse> {
         option::of(json_array()),
     );
     let request = (option::of(object()), option::of(proptest::collection::btree_map(name(), text(), 0..3)));
-    let ran = (text(), option::of(any::<i32>()));
-    let ran = ran.prop_map(|(output, exit_code)| UserBashResult { output, exit_code });
     let stop = option::of(prop::sample::select(StopScope::ALL));
-    let paths = (option::of(json_array()), option::of(json_array()));
-    let changes = (result, input, request, (option::of(text()), option::of(ran), stop), paths);
+    let opinion = option::of(prop::sample::select(TrustOpinion::ALL));
+    let paths = (option::of(json_array()), option::of(json_array()), opinion, option::of(any::<bool>()));
+    let changes = (result, input, request, (option::of(text()), option::of(user_bash_result()), stop), paths);
     (id(), decided, texts, summed_up, changes).prop_map(|(id, decided, texts, summed_up, changes)| {
         let (
             result,
             (text, images, handled, go_on, messages),
             (payload, headers),
             (command, result_of_bash, stop),
-            (skills, templates),
+            (skills, templates, trust, remember),
         ) = changes;
         let (block, modified_args, tool_name) = decided;
         let (summary, first_kept) = summed_up;
@@ -529,6 +539,8 @@ fn older_response() -> impl Strategy<Value = EventInterceptResponse> {
             result: result_of_bash.map(Box::new),
             skills,
             templates,
+            trust: trust.map(|opinion| RawJson::from_value(&opinion).unwrap()),
+            remember: remember.map(|remembers| RawJson::from_value(&remembers).unwrap()),
             stop: stop.map(|scope| RawJson::from_value(&scope).unwrap()),
             error,
             ..EventInterceptResponse::pass_through(id)

@@ -10,10 +10,11 @@ use haft_protocol::ext::{
     InterceptApprove, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact,
     InterceptBeforeFork, InterceptBeforeProviderRequest, InterceptBeforeSettle, InterceptBeforeSwitch,
     InterceptBeforeTree, InterceptContext, InterceptHook, InterceptInput, InterceptMessageEnd,
-    InterceptMessageStart, InterceptResources, InterceptSessionShutdown, InterceptSessionStart,
-    InterceptToolCall, InterceptToolEnd, InterceptToolResult, InterceptTurnEnd, InterceptTurnStart,
-    InterceptUserBash, InvokeCommand, MessageEndDecision, QueryCompletions, ResourcesDecision,
-    ToolCallDecision, ToolResultDecision, TurnStartDecision, UserBashDecision,
+    InterceptMessageStart, InterceptProjectTrust, InterceptResources, InterceptSessionShutdown,
+    InterceptSessionStart, InterceptToolCall, InterceptToolEnd, InterceptToolResult, InterceptTurnEnd,
+    InterceptTurnStart, InterceptUserBash, InvokeCommand, MessageEndDecision, ProjectTrustDecision,
+    QueryCompletions, ResourcesDecision, ToolCallDecision, ToolResultDecision, TurnStartDecision,
+    UserBashDecision,
 };
 use haft_protocol::ids::RequestId;
 
@@ -112,6 +113,7 @@ hook_questions! {
     InterceptBeforeTree -> BeforeTreeDecision;
     InterceptResources -> ResourcesDecision;
     InterceptApprove -> ApproveDecision;
+    InterceptProjectTrust -> ProjectTrustDecision;
     InterceptBeforeProviderRequest -> BeforeProviderRequestDecision;
     InterceptContext -> ContextDecision;
     InterceptBeforeSettle -> BeforeSettleDecision;

@@ -6,9 +6,9 @@ use haft_protocol::ext::{
     BeforeTreeDecision, ContextDecision, InputDecision, InterceptApprove, InterceptAssistantMessage,
     InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptBeforeFork, InterceptBeforeProviderRequest,
     InterceptBeforeSettle, InterceptBeforeSwitch, InterceptBeforeTree, InterceptContext, InterceptHook,
-    InterceptInput, InterceptKind, InterceptMessageEnd, InterceptResources, InterceptToolResult,
-    InterceptTurnStart, InterceptUserBash, MessageEndDecision, ResourcesDecision, ToolResultDecision,
-    TurnStartDecision, UserBashDecision,
+    InterceptInput, InterceptKind, InterceptMessageEnd, InterceptProjectTrust, InterceptResources,
+    InterceptToolResult, InterceptTurnStart, InterceptUserBash, MessageEndDecision, ProjectTrustDecision,
+    ResourcesDecision, ToolResultDecision, TurnStartDecision, UserBashDecision,
 };
 
 use crate::handler::BoxedHandler;
@@ -47,5 +47,6 @@ hook_handlers! {
     before_tree: InterceptBeforeTree -> BeforeTreeDecision,
     resources: InterceptResources -> ResourcesDecision,
     approve: InterceptApprove -> ApproveDecision,
+    project_trust: InterceptProjectTrust -> ProjectTrustDecision,
     before_provider_request: InterceptBeforeProviderRequest -> BeforeProviderRequestDecision,
 }

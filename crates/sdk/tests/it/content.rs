@@ -10,9 +10,10 @@ use haft_sdk::testing::Harness;
 use haft_sdk::{
     ApproveDecision, BeforeForkDecision, BeforeProviderRequestDecision, BeforeSettleDecision,
     BeforeSwitchDecision, BeforeTreeDecision, ContextChange, ContextDecision, Extension, HostError,
-    InputDecision, InterceptBeforeTree, InterceptContext, InterceptMessageEnd, MessageEndDecision, RawJson,
-    RequestOptions, RequestTool, ResourcesDecision, ResourcesReason, SwitchReason, ToolCallDecision,
-    ToolResultChange, ToolResultDecision, TurnStop, UiAnswer, UserBashDecision,
+    InputDecision, InterceptBeforeTree, InterceptContext, InterceptMessageEnd, MessageEndDecision,
+    ProjectTrustDecision, RawJson, RequestOptions, RequestTool, ResourcesDecision, ResourcesReason,
+    SwitchReason, ToolCallDecision, ToolResultChange, ToolResultDecision, TurnStop, UiAnswer,
+    UserBashDecision,
 };
 use serde_json::json;
 
@@ -331,4 +332,24 @@ async fn skills_and_templates_depend_on_the_question() {
     assert_eq!(harness.find_resources(ResourcesReason::Startup).await, own());
     let more = own().with_templates("prompts-work");
     assert_eq!(harness.find_resources(ResourcesReason::Reload).await, more);
+}
+
+#[tokio::test]
+async fn trust_depends_on_the_parts_of_a_project() {
+    let policy = Extension::new("policy", "1").intercept_project_trust(|project, _host| async move {
+        match project.items.iter().any(|item| item.starts_with('!')) {
+            true => ProjectTrustDecision::Distrust,
+            false => ProjectTrustDecision::Trust { remember: true },
+        }
+    });
+    let harness = Harness::start(policy).await;
+    let instructions = "instructions: AGENTS.md";
+    assert_eq!(
+        harness.ask_about_trust(&[instructions]).await,
+        ProjectTrustDecision::Trust { remember: true }
+    );
+    assert_eq!(
+        harness.ask_about_trust(&["! hook: lint", instructions]).await,
+        ProjectTrustDecision::Distrust
+    );
 }

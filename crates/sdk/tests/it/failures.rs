@@ -7,8 +7,8 @@ use haft_sdk::{
     ApproveDecision, AssistantMessageDecision, BeforeAgentStartDecision, BeforeForkDecision,
     BeforeProviderRequestDecision, BeforeSettleDecision, BeforeSwitchDecision, BeforeTreeDecision,
     ContextDecision, Extension, InputDecision, LifecycleEvent, MessageEndDecision, NoArgs, NoteLevel,
-    ResourcesDecision, ResourcesReason, Response, SwitchReason, ToolCallDecision, ToolResult,
-    ToolResultDecision, TurnStartDecision, UserBashDecision,
+    ProjectTrustDecision, ResourcesDecision, ResourcesReason, Response, SwitchReason, ToolCallDecision,
+    ToolResult, ToolResultDecision, TurnStartDecision, UserBashDecision,
 };
 use serde_json::json;
 
@@ -39,6 +39,7 @@ fn panicking() -> Extension {
         .before_tree(|_, _| async { boom::<BeforeTreeDecision>() })
         .intercept_resources(|_, _| async { boom::<ResourcesDecision>() })
         .approve_calls(|_, _| async { boom::<ApproveDecision>() })
+        .intercept_project_trust(|_, _| async { boom::<ProjectTrustDecision>() })
         .intercept_context(|_, _| async { boom::<ContextDecision>() })
         .before_settle(|_, _| async { boom::<BeforeSettleDecision>() })
 }
@@ -64,12 +65,13 @@ fn failing() -> Extension {
         .before_tree(|_, _| async { Err::<BeforeTreeDecision, _>("boom") })
         .intercept_resources(|_, _| async { Err::<ResourcesDecision, _>("boom") })
         .approve_calls(|_, _| async { Err::<ApproveDecision, _>("boom") })
+        .intercept_project_trust(|_, _| async { Err::<ProjectTrustDecision, _>("boom") })
         .intercept_context(|_, _| async { Err::<ContextDecision, _>("boom") })
         .before_settle(|_, _| async { Err::<BeforeSettleDecision, _>("boom") })
 }
 
 /// The number of hooks that each extension here has.
-const HOOKS: usize = 15;
+const HOOKS: usize = 16;
 
 /// Twice, because a handler must survive its own failure.
 async fn check(extension: Extension, reason: &str) {
@@ -98,6 +100,7 @@ async fn ask_everything(harness: &Harness, reason: &str) {
     assert_eq!(harness.before_tree(left_branch(0)).await, BeforeTreeDecision::Continue);
     assert_eq!(harness.find_resources(ResourcesReason::Startup).await, ResourcesDecision::default());
     assert_eq!(harness.approve_call("bash", json!({})).await, ApproveDecision::block(reason));
+    assert_eq!(harness.ask_about_trust(&[]).await, ProjectTrustDecision::Undecided);
     assert_eq!(harness.context_messages(Vec::new()).await, ContextDecision::Unchanged);
     assert_eq!(harness.message_end(Vec::new(), StopCause::End).await, MessageEndDecision::Unchanged);
     let request = harness.before_provider_request("p", "m", json!({})).await;

@@ -8,3 +8,4 @@ mod hooks;
 mod mirror;
 mod mixed;
 mod sessions;
+mod trust;

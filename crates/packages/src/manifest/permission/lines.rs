@@ -125,6 +125,7 @@ fn describe_intercept(entry: &InterceptPermission) -> String {
         (InterceptKind::Approve, _) => {
             "is asked to approve each tool call, and can block it; its failure blocks, too".to_owned()
         }
+        (InterceptKind::ProjectTrust, _) => "can trust a project in your place".to_owned(),
         (InterceptKind::Input, _) => "can read, change and handle what you write".to_owned(),
         (InterceptKind::ToolResult, _) => "can read and change the results of tool calls".to_owned(),
     };

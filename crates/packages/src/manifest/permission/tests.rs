@@ -124,6 +124,7 @@ fn rejects_invalid_intercepts() {
         (r#""event":"before_tree","role":"gate""#, "cannot be `gate` for `before_tree`"),
         (r#""event":"resources","role":"gate""#, "cannot be `gate` for `resources`"),
         (r#""event":"approve","role":"rewrite""#, "cannot be `rewrite` for `approve`"),
+        (r#""event":"project_trust","role":"gate""#, "cannot be `gate` for `project_trust`"),
         (r#""event":"input","role":"gate""#, "cannot be `gate` for `input`"),
         (r#""event":"tool_result","role":"gate""#, "cannot be `gate` for `tool_result`"),
         (r#""event":"turn_start","role":"gate","tools":["bash"]"#, "`intercept[0].tools` is allowed only"),
