@@ -121,7 +121,7 @@ async fn another_tool_is_called() {
     };
     let same_args = decide_call(&host, &mut peer, json!({"modified_tool": "ls"})).await;
     assert_eq!(same_args, redirect(r#"{"command":"ls"}"#));
-    let answer = json!({"modified_tool": "ls", "modified_args": {"path": "."}});
+    let answer = json!({"block": true, "modified_tool": "ls", "modified_args": {"path": "."}});
     assert_eq!(decide_call(&host, &mut peer, answer).await, redirect(r#"{"path":"."}"#));
     let hook = &host.hook_source().hooks().before_tool_execute[0];
     assert!(hook.handles_unknown_tools(), "the hook may answer calls of tools that no one registered");
@@ -133,6 +133,8 @@ async fn another_tool_is_called() {
     let (host, mut peer, _) = host_with_hooks(&[]).await;
     let unknown = json!({"modified_tool": "ls", "display": 7, "handled": true});
     assert_eq!(decide_call(&host, &mut peer, unknown).await, ToolDecision::Allow);
+    let safe = json!({"modified_tool": "ls", "block": true, "reason": "no"});
+    assert_eq!(decide_call(&host, &mut peer, safe).await, ToolDecision::block("ender", "no"));
     assert!(!host.hook_source().hooks().before_tool_execute[0].handles_unknown_tools());
 }
 

@@ -316,7 +316,7 @@ pub struct EventInterceptResponse {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_name: Option<String>,
     /// `tool_call`, with the capability `hooks_2`: the name of another tool to call, with
-    /// `modified_args` or the same arguments. Ignored if `block` is true. Since haft.
+    /// `modified_args` or the same arguments. Counts before `block`. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     // The raw JSON, so that an extension without the capability may have a field of this name.

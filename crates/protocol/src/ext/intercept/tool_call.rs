@@ -90,7 +90,7 @@ impl InterceptHook for InterceptToolCall {
     const KIND: InterceptKind = InterceptKind::ToolCall;
 
     fn read(mut response: EventInterceptResponse) -> Result<ToolCallDecision, AnswerError> {
-        // Hosts without the capability `hooks_2` read these two as a block.
+        // Hosts without the capability `hooks_2` read these three as a block.
         if let Some(stop) = TurnStop::read(&mut response)? {
             return Ok(ToolCallDecision::Stop(stop));
         }
@@ -104,7 +104,8 @@ impl InterceptHook for InterceptToolCall {
             };
             return Ok(ToolCallDecision::Answer(answer.into()));
         }
-        if response.is_blocking() {
+        let other = read_field("modified_tool", response.modified_tool.take())?;
+        if response.is_blocking() && other.is_none() {
             return Ok(ToolCallDecision::Block { reason: response.reason });
         }
         let args = response.modified_args;
@@ -112,7 +113,7 @@ impl InterceptHook for InterceptToolCall {
             let start: String = wrong.as_str().chars().take(40).collect();
             return Err(AnswerError::new(format!("modified_args must be a JSON object, not {start}")));
         }
-        Ok(match (read_field("modified_tool", response.modified_tool)?, args) {
+        Ok(match (other, args) {
             (Some(tool), args) => ToolCallDecision::Redirect { tool, args },
             (None, Some(args)) => ToolCallDecision::Rewrite { args },
             (None, None) => ToolCallDecision::Allow,
@@ -125,6 +126,8 @@ impl InterceptHook for InterceptToolCall {
             ToolCallDecision::Allow => {}
             ToolCallDecision::Rewrite { args } => response.modified_args = Some(args),
             ToolCallDecision::Redirect { tool, args } => {
+                response.block = Some(true);
+                response.reason = format!("this version of the host cannot call {tool} instead");
                 response.modified_tool = write_field(Some(tool));
                 response.modified_args = args;
             }
@@ -213,7 +216,7 @@ mod tests {
         };
         check(r#""modified_tool":"ls""#, redirect(None));
         check(r#""modified_tool":"ls","modified_args":{"a":1}"#, redirect(Some(r#"{"a":1}"#)));
-        check(r#""modified_tool":"ls","block":true,"reason":"no""#, Ok(ToolCallDecision::block("no")));
+        check(r#""modified_tool":"ls","block":true,"reason":"no""#, redirect(None));
         check(r#""modified_tool":null"#, Ok(ToolCallDecision::Allow));
         check(r#""modified_tool":7"#, Err("modified_tool: "));
         check(r#""modified_tool":"ls","modified_args":[]"#, Err("modified_args must be a JSON object"));
