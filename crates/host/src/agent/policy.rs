@@ -236,7 +236,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(tried, 24 * 4 * 12 * 2);
+        assert_eq!(tried, 25 * 4 * 12 * 2);
     }
 
     #[test]

@@ -348,19 +348,9 @@ pub(crate) fn extension() -> Vec<ExtensionFrame> {
         CommandCompletionsResponse { id: id("1"), items: Vec::new() }.into(),
     ]);
     frames.extend(host_calls().map(ExtensionFrame::from));
+    frames.push(HostCallCancel { id: id("c1") }.into());
+    frames.extend(calls_of_zot());
     frames.extend([
-        HostCallCancel { id: id("c1") }.into(),
-        SubmitText { text: "Run the tests.".into() }.into(),
-        SubmitSlash { text: "/review src".into() }.into(),
-        ToolRequest {
-            id: id("t1"),
-            name: "grep".into(),
-            args: json(r#"{"pattern":"TODO"}"#),
-            parent_id: None,
-        }
-        .into(),
-        ToolRequest { id: id("t2"), name: "ls".into(), args: json("{}"), parent_id: Some(id("1")) }.into(),
-        ToolRequestCancel { id: id("t1") }.into(),
         PanelRender {
             panel_id: panel(),
             title: String::new(),
@@ -377,6 +367,23 @@ pub(crate) fn extension() -> Vec<ExtensionFrame> {
         ShutdownAck {}.into(),
     ]);
     frames
+}
+
+/// The calls of newer zot versions.
+fn calls_of_zot() -> Vec<ExtensionFrame> {
+    vec![
+        SubmitText { text: "Run the tests.".into() }.into(),
+        SubmitSlash { text: "/review src".into() }.into(),
+        ToolRequest {
+            id: id("t1"),
+            name: "grep".into(),
+            args: json(r#"{"pattern":"TODO"}"#),
+            parent_id: None,
+        }
+        .into(),
+        ToolRequest { id: id("t2"), name: "ls".into(), args: json("{}"), parent_id: Some(id("1")) }.into(),
+        ToolRequestCancel { id: id("t1") }.into(),
+    ]
 }
 
 fn hello(protocol_version: Option<RawJson>) -> Hello {

@@ -86,10 +86,7 @@ impl InterceptHook for InterceptBeforeCompact {
         } else if response.summary.trim().is_empty() {
             BeforeCompactDecision::Default
         } else {
-            BeforeCompactDecision::Replace {
-                summary: response.summary,
-                first_kept: response.first_kept.map(String::from),
-            }
+            BeforeCompactDecision::Replace { summary: response.summary, first_kept: response.first_kept }
         })
     }
 
