@@ -24,6 +24,8 @@ pub(crate) struct PromptResources {
     project: Option<Project>,
     /// The templates of extensions, each with the files that it may name.
     templates: Vec<(PathBuf, FileLimits)>,
+    /// The directories of the skills of extensions, each with the files that it may name.
+    skill_limits: Vec<(PathBuf, FileLimits)>,
 }
 
 impl PromptResources {
@@ -35,6 +37,7 @@ impl PromptResources {
             home: Some(home.clone()),
             project: Some(project.clone()),
             templates: Vec::new(),
+            skill_limits: Vec::new(),
         }
     }
 
@@ -92,9 +95,12 @@ impl PromptResources {
             (Some(home), Some(project)) => TemplateSet::find(home, project),
             _ => TemplateSet::default(),
         };
+        // The problems of these paths were reported when they were added.
+        let problems = found.problems.len();
         for (path, limits) in &self.templates {
             found.add_path(path, &|file| limits.check_file(file));
         }
+        found.problems.truncate(problems);
         found
     }
 
@@ -116,9 +122,11 @@ impl PromptResources {
             };
             let mut report = |of_path: &[String]| problems.extend(first_problem(&answer.extension, of_path));
             for path in &answer.paths.skills {
-                let before = self.skills.problems.len();
+                let (before, skills) = (self.skills.problems.len(), self.skills.skills.len());
                 self.skills.add_path(&answer.dir.join(path), owner, &|file| limits.check_file(file));
                 report(&self.skills.problems.split_off(before));
+                let added = self.skills.skills.iter().skip(skills).map(|skill| skill.dir.clone());
+                self.skill_limits.extend(added.map(|dir| (dir, limits.clone())));
             }
             for path in &answer.paths.templates {
                 let (before, path) = (templates.problems.len(), answer.dir.join(path));
@@ -215,6 +223,10 @@ impl SkillSource for SharedResources {
     fn load(&self, name: &str, file: Option<&str>) -> Result<String, String> {
         let resources = self.get();
         let skill = Skill::find_in(&resources.skills.skills, name)?;
+        // The file may have been replaced since the skill was added.
+        for (_, limits) in resources.skill_limits.iter().filter(|(dir, _)| *dir == skill.dir) {
+            limits.check_file(&skill.dir.join(file.unwrap_or("SKILL.md")))?;
+        }
         match file {
             None => skill.load(),
             Some(file) => skill.load_file(file),

@@ -94,7 +94,7 @@ pub(crate) fn compact(args: CompactArgs) -> anyhow::Result<Exit> {
 
 fn run_compaction(args: CompactArgs) -> anyhow::Result<Exit> {
     let (id, options) = (args.which.id.clone(), CompactOptions::from(&args));
-    let args = RunArgs::from(args);
+    let args = ask_about_trust(RunArgs::from(args))?;
     let setup = RunSetup::read(&args)?;
     logging::init(&setup.home)?;
     let found = SessionFinder::new(&setup.home, &setup.cwd).find(&id)?;

@@ -30,7 +30,7 @@ const MAX_LISTED: usize = 100;
 /// The maximum depth of listed directories.
 const MAX_DEPTH: usize = 4;
 
-/// Says whether a file may be used; an error is the reason why it may not.
+/// Checks that a file may be used; the error is the reason why it may not.
 pub type FileCheck<'a> = dyn Fn(&Path) -> Result<(), String> + 'a;
 
 /// A skill that can be loaded.

@@ -160,9 +160,10 @@ impl Host {
         resources::find(&self.inner, reason, known).await
     }
 
-    /// True if an extension is starting, so that its hooks are not known yet.
+    /// True if an extension is starting, also again after a crash, so that its hooks are not known yet.
     pub fn has_starting_extension(&self) -> bool {
-        self.inner.active_extensions().iter().any(|entry| entry.state() == ExtensionState::Starting)
+        let starts = |state| matches!(state, ExtensionState::Starting | ExtensionState::Restarting { .. });
+        self.inner.active_extensions().iter().any(|entry| starts(entry.state()))
     }
 
     /// Reports a path of [`find_resources`](Self::find_resources) that cannot be used.

@@ -189,7 +189,7 @@ impl CommandScheduler {
         answered.into_iter().chain(self.close_if_finished()).collect()
     }
 
-    /// Begins a run of the program, which is no job of a command. It ends with
+    /// Begins a run of the program, which is not a job. It ends with
     /// [`job_ended`](Self::job_ended).
     pub(crate) fn begin_own_run(&mut self) {
         self.works = true;

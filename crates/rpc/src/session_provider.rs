@@ -179,6 +179,8 @@ pub enum RunUpdate {
     Event(AgentEvent),
     /// The end of the run, with the reason if it failed.
     Ended(Result<(), TurnError>),
+    /// A command or compaction failed; an `error` event says why.
+    Failed,
 }
 
 /// An open session.
@@ -271,10 +273,10 @@ impl OpenedSession {
         }
     }
 
-    /// Reports the end of a run.
-    pub(crate) async fn report_run_end(&self, result: Result<(), TurnError>) {
+    /// Reports the end of a job.
+    pub(crate) async fn report_end(&self, end: RunUpdate) {
         if let Some(listener) = &self.run_listener {
-            drop(listener.send(RunUpdate::Ended(result)).await);
+            drop(listener.send(end).await);
         }
     }
 

@@ -134,19 +134,26 @@ async fn run_session(
         owner.serve(cancel.clone(), Arc::clone(&sessions), opened, env!("CARGO_PKG_VERSION"));
     let serving = tokio::spawn(serving);
     display.cancel = own.stop.clone();
-    let worked = run_task(joined, &sessions, task, display).await;
+    let may_be_followed = matches!(task, RunTask::Prompt(_));
+    let mut worked = run_task(joined, &sessions, task, display).await;
+    if let (Ok(_), Err(error)) = (&worked, display.output.print_answer()) {
+        worked = Err(error);
+    }
     let closing = own.closing.clone();
     drop(own);
-    // What extensions asked for follows only a successful run.
-    if !matches!(worked, Ok(Exit::Ok)) {
+    // Runs of extensions start only after a successful run.
+    let is_followed = may_be_followed && matches!(worked, Ok(Exit::Ok));
+    if !is_followed {
         cancel.cancel();
     }
-    display.cancel = cancel;
+    display.cancel = cancel.clone();
     let followed = follow_later_runs(runs, &closing, display).await;
-    let own = worked?;
-    let exit = if own == Exit::Ok { followed? } else { own };
-    display.output.finish().await?;
+    // The session closes at once if the output failed.
+    cancel.cancel();
     display.interrupts.run_until_second(async { _ = serving.await }).await;
+    let own = worked?;
+    let exit = if is_followed { followed? } else { own };
+    display.output.finish();
     Ok(exit)
 }
 
@@ -165,16 +172,28 @@ async fn follow_later_runs(
             Some(update) = runs.recv() => match update {
                 RunUpdate::Event(event) => display.show(&event).await?,
                 RunUpdate::Ended(result) => {
-                    exit = if exit == Exit::Ok { exit_of_run(&result) } else { exit };
+                    exit = first_failure(exit, exit_of_run(&result));
+                    display.output.print_answer()?;
+                    RunFlow::Continue
+                }
+                RunUpdate::Failed => {
+                    exit = first_failure(exit, Exit::Failure);
                     RunFlow::Continue
                 }
             },
-            () = closing.cancelled() => return Ok(exit),
+            () = closing.cancelled() => {
+                let interrupted = if display.cancel.is_cancelled() { Exit::Aborted } else { Exit::Ok };
+                return Ok(first_failure(exit, interrupted));
+            }
         };
         if flow == RunFlow::StopNow {
             return Ok(Exit::Aborted);
         }
     }
+}
+
+fn first_failure(exit: Exit, later: Exit) -> Exit {
+    if exit == Exit::Ok { later } else { exit }
 }
 
 async fn run_task(

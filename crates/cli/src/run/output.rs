@@ -119,15 +119,21 @@ impl RunOutput {
         Ok(())
     }
 
-    pub(crate) async fn finish(&mut self) -> anyhow::Result<()> {
-        let Self::Answer { answer, progress, used, .. } = self else { return Ok(()) };
-        if let Some(text) = answer.take().filter(|text| !text.is_empty()) {
-            print(&text)?;
+    /// Prints the answer of a run that has ended.
+    pub(crate) fn print_answer(&mut self) -> anyhow::Result<()> {
+        let Self::Answer { answer, .. } = self else { return Ok(()) };
+        match answer.take().filter(|text| !text.is_empty()) {
+            Some(text) => print(&text),
+            None => Ok(()),
         }
+    }
+
+    /// Prints the usage of all runs.
+    pub(crate) fn finish(&self) {
+        let Self::Answer { progress, used, .. } = self else { return };
         if let Some(bill) = usage_summary(used).filter(|_| *progress) {
             note(&bill);
         }
-        Ok(())
     }
 }
 

@@ -8,6 +8,7 @@ use haft_core::prompt::SystemPrompt;
 use haft_core::tool::{Tool, ToolSet};
 use haft_host::{ExtensionResources, Host};
 use haft_protocol::ext::ResourcesReason;
+use haft_protocol::ids::ExtensionName;
 use haft_rpc::ProgramTools;
 use haft_tools::skill_tool;
 use tokio::sync::Mutex;
@@ -82,24 +83,27 @@ impl SessionResources {
     /// Asks the extensions for their files: after a reload all, otherwise those that were not asked yet.
     async fn ask_extensions(&self, reason: ResourcesReason) {
         let mut answers = self.answers.lock().await;
-        let before = match reason {
-            ResourcesReason::Startup => self.current.get(),
-            ResourcesReason::Reload => {
-                answers.clear();
-                Arc::new(self.own.clone())
-            }
+        let known = match reason {
+            ResourcesReason::Startup => answers.as_slice(),
+            ResourcesReason::Reload => &[],
         };
-        let found = self.host.find_resources(reason, &answers).await;
+        let found = self.host.find_resources(reason, known).await;
+        let statuses = self.host.statuses();
+        let is_new = |name: &ExtensionName| found.iter().any(|answer| answer.extension == *name);
+        let exists = |name: &ExtensionName| statuses.iter().any(|status| status.name == *name);
+        // The answer of an extension that is starting again still counts.
+        answers.retain(|old| exists(&old.extension) && !is_new(&old.extension));
         answers.extend(found.iter().cloned());
+        let (mut resources, all) = (self.own.clone(), answers.clone());
         // Reading files can block.
         let extended = tokio::task::spawn_blocking(move || {
-            let mut resources = (*before).clone();
-            let problems = resources.add_extension_files(&found);
+            let problems = resources.add_extension_files(&all);
             (resources, problems)
         });
         match extended.await {
             Ok((resources, problems)) => {
-                problems.iter().for_each(|(name, text)| self.host.report_resource(name, text));
+                let problems = problems.iter().filter(|(name, _)| is_new(name));
+                problems.for_each(|(name, text)| self.host.report_resource(name, text));
                 let skills = resources.skill_summaries();
                 self.agent.set_system_prompt(SystemPrompt { skills, ..self.system.clone() });
                 self.current.replace(resources);

@@ -1,4 +1,5 @@
-//! `SessionSource`: opens the sessions of `haft rpc` and of the screen, and knows models, templates and stored sessions.
+//! `SessionSource`: opens the sessions of `haft rpc` and of the screen, and knows models, templates and stored sessions;
+//! a printed run opens its session by itself.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -184,7 +185,7 @@ impl haft_rpc::SessionProvider for SessionSource {
         screens: &ScreenFactory,
     ) -> Result<OpenedSession, CommandFailure> {
         if self.is_printed_run {
-            let error = "this program answers one prompt in one session; use `haft rpc` for more";
+            let error = "`haft -p` and `--json` have one session; use `haft rpc` to open others";
             return Err(CommandFailure::new(ErrorCode::Unsupported, error));
         }
         let (setup, wanted) = self.resolve_request(which).await?;

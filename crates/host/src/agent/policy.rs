@@ -17,7 +17,7 @@
 //! | `resources` | any | no files are added | no files are added | no files are added |
 //! | `project_trust` | any | the next one is asked | the next one is asked | the next one is asked |
 //! | `before_settle` | any | the run ends | the run ends | the run ends |
-//! | `context` | any | the messages stay | the messages stay | the messages stay |
+//! | `context` | any | the request stays | the request stays | the request stays |
 //! | `before_provider_request` | any | the request stays | the request stays | the request stays |
 //! | `message_end` | any | the answer stays | the answer stays | the answer stays |
 //! | process hook: `before_tool`, `approve_tool` | | blocks | passes | blocks |

@@ -28,7 +28,7 @@ pub(super) async fn ask_for_opinion(
         if !entry.is_ready_for(InterceptKind::ProjectTrust) || inner.gates.is_disabled(entry.name()) {
             continue;
         }
-        // The deadline of the query stands still while the extension waits for a person, whom this host does not have.
+        // The deadline of the query is paused while the extension waits for a person, whom this host does not have.
         let within = 2 * shared.timeouts.intercept_within(&entry.spec, InterceptKind::ProjectTrust);
         let Ok(answer) = timeout(within, entry.query(&shared.closing, question.clone())).await else {
             let text = format!("project_trust intercept: no answer within {} s", within.as_secs_f64());

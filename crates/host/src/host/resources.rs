@@ -50,7 +50,7 @@ async fn ask_for_resources(
 ) -> ExtensionResources {
     let shared = &inner.shared;
     let question = InterceptResources { cwd: shared.config.cwd.display().to_string(), reason };
-    // The deadline of the query stands still while the extension waits for a person, who cannot answer before the
+    // The deadline of the query is paused while the extension waits for a person, who cannot answer before the
     // session is open.
     let within = 2 * shared.timeouts.intercept_within(&entry.spec, InterceptKind::Resources);
     let answer = timeout(within, entry.query(&shared.closing, question)).await;

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::input::{InputUse, resolve_input, run_named_command};
 use crate::command_scheduler::{CommandTicket, SessionJob};
-use crate::session_provider::{OpenedSession, SessionProvider};
+use crate::session_provider::{OpenedSession, RunUpdate, SessionProvider};
 
 #[derive(Debug, Default)]
 pub(super) struct JobOutcome {
@@ -24,11 +24,17 @@ pub(super) struct JobOutcome {
     pub(super) last: Option<ClientEvent>,
     /// True if a gate of the session failed and the user chose not to continue without it.
     pub(super) stopped: bool,
+    /// True if a command or compaction failed. Runs report their own failures.
+    failed: bool,
 }
 
 impl JobOutcome {
     fn with_last_event(last: impl Into<ClientEvent>) -> Self {
-        Self { last: Some(last.into()), stopped: false }
+        Self { last: Some(last.into()), ..Self::default() }
+    }
+
+    fn failed_with(last: impl Into<ClientEvent>) -> Self {
+        Self { failed: true, ..Self::with_last_event(last) }
     }
 }
 
@@ -61,15 +67,19 @@ pub(super) async fn run_job(
         }
     };
     // A panic becomes an error event and does not affect the other sessions.
-    AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| {
+    let outcome = AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| {
         session.screen.set_compacting(false);
         let failed = error_event("internal error; see the log for details. The session continues");
         if !is_prompt {
-            return JobOutcome::with_last_event(failed);
+            return JobOutcome::failed_with(failed);
         }
         session.screen.event(failed);
-        JobOutcome::with_last_event(AgentEvent::Done)
-    })
+        JobOutcome::failed_with(AgentEvent::Done)
+    });
+    if outcome.failed {
+        session.report_end(RunUpdate::Failed).await;
+    }
+    outcome
 }
 
 /// Handles a prompt of the person: an existing command, or otherwise a message.
@@ -84,7 +94,7 @@ async fn run_prompt(
     let ran = run_named_command(session, stop, &input, is_plain).await;
     if let Some(Err(why)) = ran {
         session.screen.event(error_event(why));
-        return JobOutcome::with_last_event(AgentEvent::Done);
+        return JobOutcome::failed_with(AgentEvent::Done);
     }
     // Later messages to the agent wait until the run has this prompt.
     let place = stop.run_until_cancelled(Arc::clone(&session.input_order).lock_owned()).await;
@@ -102,10 +112,13 @@ async fn run_prompt(
         }
         InputUse::Shown(..) | InputUse::Handled => None,
     };
-    if let Some(why) = failure {
-        session.screen.event(error_event(why));
+    match failure {
+        Some(why) => {
+            session.screen.event(error_event(why));
+            JobOutcome::failed_with(AgentEvent::Done)
+        }
+        None => JobOutcome::with_last_event(AgentEvent::Done),
     }
-    JobOutcome::with_last_event(AgentEvent::Done)
 }
 
 /// Runs the agent with a prompt, or else with the messages that have no answer. `place` is released when
@@ -150,8 +163,8 @@ async fn run_agent(
     }
     let result = run.finish().await;
     let stopped = matches!(&result, Err(TurnError { kind: TurnErrorKind::Stopped { .. }, .. }));
-    session.report_run_end(result).await;
-    JobOutcome { last, stopped }
+    session.report_end(RunUpdate::Ended(result)).await;
+    JobOutcome { last, stopped, failed: false }
 }
 
 async fn run_compaction(
@@ -165,7 +178,7 @@ async fn run_compaction(
     match outcome {
         Ok(compacted) => JobOutcome::with_last_event(RpcEvent::CompactDone { summary: compacted.summary }),
         Err(CompactError::Aborted) => JobOutcome::default(),
-        Err(error) => JobOutcome::with_last_event(error_event(error)),
+        Err(error) => JobOutcome::failed_with(error_event(error)),
     }
 }
 

@@ -340,7 +340,7 @@ impl<S: SessionProvider> RpcServer<S> {
         }
     }
 
-    fn handle_job_end(&mut self, id: String, JobOutcome { last, stopped }: JobOutcome) {
+    fn handle_job_end(&mut self, id: String, JobOutcome { last, stopped, .. }: JobOutcome) {
         if let (Some(last), Some(seat)) = (last, self.open_sessions.get_mut(&id)) {
             seat.opened.screen.event(last);
         }

@@ -41,7 +41,7 @@ fn printed_run_is_followed_by_the_runs_of_extensions() {
     let scene = Scene::new(answers()).python("director", DIRECTS);
     let ran = scene.haft(&["-p", "Weather?"]);
     ran.expect(0);
-    assert_eq!(ran.stdout, "Rain, then snow.\n");
+    assert_eq!(ran.stdout, "Snow.\nRain, then snow.\n");
     let mut marks = scene.marks();
     marks.sort();
     let done = ["append_entry", "follow_up", "get_models", "get_state"].map(|call| format!("{call}: done"));
@@ -72,7 +72,9 @@ fn exit_code_of_a_failed_run_of_an_extension_is_kept() {
     let [first, second, _] = ["Rain.", "Snow.", ""].map(Scenario::text);
     let scene =
         Scene::new(vec![first, second, Scenario::status(401, "auth", "no key")]).python("director", DIRECTS);
-    scene.haft(&["-p", "Weather?"]).expect(6);
+    let ran = scene.haft(&["-p", "Weather?"]);
+    ran.expect(6);
+    assert_eq!(ran.stdout, "Snow.\n", "the answer to the person is printed");
 }
 
 #[test]
@@ -117,6 +119,25 @@ for frame in frames():
     );
     let ran = scene.haft(&["-p", "Hello"]);
     ran.expect(0);
-    assert_eq!(ran.stdout, "Noon.\n");
+    assert_eq!(ran.stdout, "Hi.\nNoon.\n");
     assert!(scene.server.requests()[2].body.to_string().contains("12:00"));
+}
+
+#[test]
+fn failed_compaction_of_an_extension_fails_the_printed_run() {
+    let scene = Scene::new(vec![Scenario::text("Hi.")]).python(
+        "director",
+        r#"
+emit("subscribe", intercept=["turn_start"])
+emit("ready")
+for frame in frames():
+    if frame["type"] == "event_intercept":
+        emit("host_call", call="compact", args={})
+        answer(frame)
+"#,
+    );
+    let ran = scene.haft(&["-p", "Hello"]);
+    ran.expect(1);
+    assert_eq!(ran.stdout, "Hi.\n");
+    assert!(ran.stderr.contains("compact"), "{}", ran.stderr);
 }

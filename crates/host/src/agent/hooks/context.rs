@@ -27,7 +27,7 @@ impl BeforeModelRequest for ManagedExtension {
         cancel: &CancellationToken,
         request: &OutgoingRequest,
     ) -> RequestDecision {
-        let change = match self.query(cancel, question_about(request)).await {
+        let change = match self.query(cancel, build_question(request)).await {
             Ok(ContextDecision::Unchanged) | Err(_) => return RequestDecision::Send,
             Ok(ContextDecision::Change(change)) => *change,
             Ok(ContextDecision::Stop(stop)) => {
@@ -50,7 +50,7 @@ impl BeforeModelRequest for ManagedExtension {
     }
 }
 
-fn question_about(request: &OutgoingRequest) -> InterceptContext {
+fn build_question(request: &OutgoingRequest) -> InterceptContext {
     let ModelInfo { provider, model } = request.model.clone();
     let to_tool = |tool: &Arc<ToolSpec>| {
         let ToolSpec { name, description, schema, .. } = &**tool;

@@ -46,7 +46,7 @@ pub struct InterceptContext {
 /// Further options of a request. An absent option has its configured or default value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RequestOptions {
-    // Without `default`, so that a list is no set of options.
+    // Without `default`, so that a list is rejected.
     /// The maximum length of the answer in tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,

@@ -39,7 +39,7 @@ named_enum! {
 /// The decision about a project.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ProjectTrustDecision {
-    /// The next extension is asked, and then the person.
+    /// The next extension is asked; without an opinion, the project stays untrusted.
     #[default]
     Undecided,
     /// The files are used while they stay as they are.

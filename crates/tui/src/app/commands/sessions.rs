@@ -90,7 +90,9 @@ fn open_stored(state: &mut AppState, id: String) {
 
 /// Shows the session that an extension made the current one.
 pub(in crate::app) fn follow_extension(state: &mut AppState, session: String, extension: &ExtensionName) {
-    state.flash(format!("[{extension}] opened another session"));
+    if state.deferred.session_switch.is_none() {
+        state.flash(format!("[{extension}] opened another session"));
+    }
     open_stored(state, session);
 }
 
