@@ -8,9 +8,10 @@ read -r line
 while read -r line; do
   case $line in *'"tool_call"'*) break ;; esac
 done
-echo "$1" >> "$HAFT_MARKER"
 case $1 in
   close-stdin) exec <&- ;;
   close-stdout) exec >&- ;;
 esac
+# After the close: a question in between would be lost in the pipe.
+echo "$1" >> "$HAFT_MARKER"
 sleep 600
