@@ -263,8 +263,8 @@ mod tests {
             fixture.write("home/skills/own/SKILL.md", "---\nname: own\ndescription: Mine.\n---\nx");
             fixture.write("ext/skills/house/SKILL.md", "---\nname: house\ndescription: House rules.\n---\nx");
             fixture.write("ext/tidy.md", "Tidy $1.");
-            fixture.write("work/skills/theirs/SKILL.md", "---\nname: theirs\ndescription: Theirs.\n---\nx");
-            std::os::unix::fs::symlink(fixture.at("work/skills/theirs"), fixture.at("ext/skills/link"))
+            fixture.write("code/skills/theirs/SKILL.md", "---\nname: theirs\ndescription: Theirs.\n---\nx");
+            std::os::unix::fs::symlink(fixture.at("code/skills/theirs"), fixture.at("ext/skills/link"))
                 .unwrap();
             fixture
         }
@@ -312,23 +312,23 @@ mod tests {
     #[test]
     fn extension_adds_files_but_none_of_an_untrusted_project() {
         let fixture = Fixture::new();
-        let (names, problems) = fixture.add("work", false, named(&["skills"], &["tidy.md"]));
+        let (names, problems) = fixture.add("code", false, named(&["skills"], &["tidy.md"]));
         assert_eq!(names, ["own", "house", "tidy"]);
         assert_eq!(
             problems,
             [format!("skill ext/skills/link/SKILL.md is not used: ext/skills/link/SKILL.md {UNTRUSTED}")]
         );
         let (names, problems) =
-            fixture.add("work", false, named(&["../work/skills", "skills/house"], &["gone.md"]));
+            fixture.add("code", false, named(&["../code/skills", "skills/house"], &["gone.md"]));
         assert_eq!(names, ["own", "house"]);
         let missing = "cannot read ext/gone.md: No such file or directory (os error 2)";
-        assert_eq!(problems, [format!("ext/../work/skills {UNTRUSTED}"), missing.to_owned()]);
+        assert_eq!(problems, [format!("ext/../code/skills {UNTRUSTED}"), missing.to_owned()]);
         // In a project that contains them, the extension's directory and haft's home are not the project's.
         let (names, problems) =
-            fixture.add("", false, named(&["skills/house", "../home/skills"], &["../work"]));
+            fixture.add("", false, named(&["skills/house", "../home/skills"], &["../code"]));
         assert_eq!(names, ["own", "house"]);
         let taken = "skill own in ext/../home/skills/own is not used: home/skills/own has the same name and takes precedence";
-        assert_eq!(problems, [taken.to_owned(), format!("ext/../work {UNTRUSTED}")]);
+        assert_eq!(problems, [taken.to_owned(), format!("ext/../code {UNTRUSTED}")]);
     }
 
     #[test]

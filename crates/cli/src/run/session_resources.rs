@@ -45,6 +45,7 @@ impl SessionResources {
         let current = SharedResources::new(own.clone());
         let (skill_tool, answers) = (skill_tool(Arc::new(current.clone())), Mutex::default());
         let session = Arc::new(Self { agent, host, builtin, skill_tool, system, own, current, answers });
+        session.agent.set_system_prompt(session.system.clone());
         session.ask_extensions(ResourcesReason::Startup).await;
         session.offer_tools()?;
         if session.host.has_starting_extension() {
@@ -88,6 +89,10 @@ impl SessionResources {
             ResourcesReason::Reload => &[],
         };
         let found = self.host.find_resources(reason, known).await;
+        if found.is_empty() && reason == ResourcesReason::Startup {
+            // Most sessions: no file is read before its first use.
+            return;
+        }
         let statuses = self.host.statuses();
         let is_new = |name: &ExtensionName| found.iter().any(|answer| answer.extension == *name);
         let exists = |name: &ExtensionName| statuses.iter().any(|status| status.name == *name);

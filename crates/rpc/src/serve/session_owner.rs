@@ -91,16 +91,12 @@ impl SessionEvents {
     /// Waits for the next event; `None` after the last event of a closed session. Dropping the future loses
     /// nothing.
     pub async fn recv(&self) -> Option<AgentEvent> {
-        loop {
-            match self.0.next_line().await {
-                Some(line) => {
-                    if let Some(event) = agent_event(line) {
-                        return Some(event);
-                    }
-                }
-                None => return None,
+        while let Some(line) = self.0.next_line().await {
+            if let Some(event) = agent_event(line) {
+                return Some(event);
             }
         }
+        None
     }
 
     /// Takes the next event, if one waits.
