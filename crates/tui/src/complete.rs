@@ -227,7 +227,10 @@ impl Completer {
                     let hint = hint.unwrap_or_default();
                     CompletionCandidate { text, hint, description, source, matched: Vec::new() }
                 });
-                Some(self.rank_candidates(&needle, all.collect()))
+                let mut ranked = self.rank_candidates(&needle, all.collect());
+                // A name that was typed in full is not replaced by a longer one.
+                ranked.sort_by_key(|candidate| candidate.text != wanted.query);
+                Some(ranked)
             }
             CompletionKind::Argument { command, before } => {
                 let all = source.arguments(command, before)?.into_iter();

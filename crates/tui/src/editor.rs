@@ -31,6 +31,7 @@ use crate::keys::Edit;
 
 pub use atom::EditorAtom;
 pub use layout::{EditorLayout, NARROWEST, PieceKind, RowPiece};
+use paste::is_long_text;
 pub use paste::{MOST_CHARACTERS, MOST_LINES, PasteOutcome};
 pub use unit::columns;
 
@@ -84,6 +85,18 @@ impl EditorContent {
     pub fn from_text(text: &str) -> Self {
         let text = clean_after("", text);
         Self { cursor: text.len(), text, atoms: BTreeMap::new() }
+    }
+
+    /// Makes content of an earlier prompt. As in a paste, a long text is folded, but for its first line.
+    pub fn from_prompt(prompt: &str) -> Self {
+        let content = Self::from_text(prompt);
+        let first_line = content.text.find('\n').map_or(content.text.len(), |end| end + 1);
+        let (line, rest) = content.text.split_at(first_line);
+        let (kept, long) = if is_long_text(line) { ("", content.text.as_str()) } else { (line, rest) };
+        let mut atoms = AtomTable::default();
+        let Some(atom) = is_long_text(long).then(|| atoms.add_paste(long)).flatten() else { return content };
+        let text = format!("{kept}{atom}");
+        Self { cursor: text.len(), atoms: atoms.atoms_in(&text), text }
     }
 
     /// True if there is no text.

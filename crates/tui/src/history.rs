@@ -91,6 +91,13 @@ impl PromptHistory {
         self.shown.as_ref() == Some(now)
     }
 
+    /// Takes the shown prompt as the editor holds it: folded pastes may have new characters there.
+    pub fn set_shown(&mut self, now: EditorContent) {
+        if let Some(shown) = &mut self.shown {
+            *shown = now;
+        }
+    }
+
     /// Stops browsing: the editor was cleared or holds another text.
     pub fn stop_browsing(&mut self) {
         self.at = self.prompts.len();
@@ -101,7 +108,7 @@ impl PromptHistory {
     fn show(&mut self, at: usize, now: EditorContent) -> EditorContent {
         self.changed.insert(self.at, now);
         self.at = at;
-        let original = || self.prompts.get(at).map(|prompt| EditorContent::from_text(prompt));
+        let original = || self.prompts.get(at).map(|prompt| EditorContent::from_prompt(prompt));
         let shown = self.changed.get(&at).cloned().or_else(original).unwrap_or_default();
         // The text that is being written is edited as usual.
         self.shown = (at < self.prompts.len()).then(|| shown.clone());
@@ -203,6 +210,21 @@ mod tests {
         assert!(!history.shows_unedited_prompt(&EditorContent::from_text("a\nbc")));
         history.stop_browsing();
         assert!(!history.shows_unedited_prompt(&shown));
+    }
+
+    #[test]
+    fn folds_long_prompts_again() {
+        let long = format!("explain this:\n{}", "x\n".repeat(20));
+        let mut history = of(&["short", long.trim_end()]);
+        let mut editor = Editor::new();
+        editor.paste(&"y\n".repeat(20), |_| false);
+        let shown = history.show_older(editor.content()).unwrap();
+        editor.set(&shown);
+        history.set_shown(editor.content());
+        assert!(history.shows_unedited_prompt(&editor.content()));
+        assert_eq!(editor.text().lines().count(), 2, "{:?}", editor.text());
+        assert_eq!(editor.submission().text, long.trim_end());
+        assert_eq!(text(history.show_older(editor.content())).as_deref(), Some("short"));
     }
 
     #[test]

@@ -10,6 +10,7 @@
 //! Invariant: after every exit (quitting, a signal, a panic, an error), the terminal is as before. Enforced by
 //! `tests/it/terminal.rs`.
 
+mod burst;
 mod driver;
 mod effects;
 mod environment;

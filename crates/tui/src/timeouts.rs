@@ -39,6 +39,9 @@ pub(crate) const REPLY_BEGIN: Duration = Duration::from_millis(50);
 /// The time for the rest of a reply, once it can be nothing else.
 pub(crate) const REPLY_REST: Duration = Duration::from_secs(2);
 
+/// The pause that ends a paste in a terminal without bracketed paste.
+pub(crate) const PASTE_REST: Duration = Duration::from_millis(30);
+
 /// The time after the query in which a reply is expected.
 pub(crate) const REPLY_EXPECTED: Duration = Duration::from_secs(10);
 

@@ -291,7 +291,9 @@ impl Transcript {
     /// Unfolds or folds all tool calls.
     pub fn toggle_calls(&mut self) {
         self.doc.folds.calls = !self.doc.folds.calls;
-        let calls = |item: &&mut TranscriptItem| matches!(item.kind, ItemKind::Call(_) | ItemKind::Note(_));
+        let calls = |item: &&mut TranscriptItem| {
+            matches!(item.kind, ItemKind::Call(_) | ItemKind::Note(_) | ItemKind::User(_))
+        };
         self.doc.items.iter_mut().filter(calls).for_each(|item| item.unfolded = None);
     }
 

@@ -405,6 +405,7 @@ impl Composer {
     fn step_history(&mut self, other: impl Fn(&mut PromptHistory, EditorContent) -> Option<EditorContent>) {
         if let Some(content) = other(&mut self.history, self.editor.content()) {
             self.editor.set(&content);
+            self.history.set_shown(self.editor.content());
         }
     }
 
@@ -424,7 +425,9 @@ impl Composer {
         let Some(HistorySearch { search, before, .. }) = self.search.take() else { return };
         let found = search.current_match(&self.history).filter(|_| taken);
         match found.map(|found| found.prompt.to_owned()) {
-            Some(prompt) if self.editor.content() == before => self.editor.set_text(&prompt),
+            Some(prompt) if self.editor.content() == before => {
+                self.editor.set(&EditorContent::from_prompt(&prompt));
+            }
             Some(prompt) => self.editor.insert(&prompt),
             None => {}
         }

@@ -167,6 +167,17 @@ fn command_without_arguments_is_complete() {
 }
 
 #[test]
+fn exact_name_comes_before_a_longer_one() {
+    let (mut source, mut completer) = (source(), Completer::default());
+    for name in ["login", "log"] {
+        source.commands.push(CompletionCommand { name: name.into(), ..CompletionCommand::default() });
+    }
+    completer.update("/log", 4, &source);
+    let popup = completer.popup().unwrap();
+    assert_eq!((shown(&completer)[popup.chosen], popup.is_typed()), ("log", true));
+}
+
+#[test]
 fn keeps_candidates_while_word_grows() {
     let (source, mut completer) = (source(), Completer::default());
     completer.update("/", 1, &source);

@@ -43,8 +43,7 @@ impl Editor {
             self.insert_text(&text);
             return PasteOutcome::Images { text, paths };
         }
-        let folds = text.lines().count() > MOST_LINES || text.chars().count() > MOST_CHARACTERS;
-        match folds.then(|| self.atoms.add_paste(&text)).flatten() {
+        match is_long_text(&text).then(|| self.atoms.add_paste(&text)).flatten() {
             Some(atom) => {
                 self.insert_text(&atom.to_string());
                 PasteOutcome::Folded
@@ -82,6 +81,11 @@ impl Editor {
         self.replace_range(self.cursor..self.cursor, text, ChangeKind::Whole);
         self.mark_changed();
     }
+}
+
+/// True if a text is folded.
+pub(super) fn is_long_text(text: &str) -> bool {
+    text.lines().count() > MOST_LINES || text.chars().count() > MOST_CHARACTERS
 }
 
 fn parse_image_paths(text: &str, may_be_image: impl Fn(&Path) -> bool) -> Option<Vec<PathBuf>> {

@@ -12,6 +12,7 @@ use haft_protocol::rpc;
 use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinSet};
 
+use super::burst::BurstJoiner;
 use super::effects::EffectPerformer;
 use super::external_editor::{self, EditorFile};
 use super::frame_limiter::FrameLimiter;
@@ -52,6 +53,7 @@ pub(super) struct TerminalDriver<I, P> {
     signals: Signals,
     input: InputReader,
     replies: BackgroundReplyParser,
+    bursts: BurstJoiner,
     guard: TerminalGuard,
     painter: ScreenPainter,
     viewport: Option<InlineViewport>,
@@ -126,6 +128,7 @@ impl<I: UserInterface, P: ProgramServices> TerminalDriver<I, P> {
             signals,
             input: InputReader::new(),
             replies,
+            bursts: BurstJoiner::default(),
             guard,
             painter: ScreenPainter::default(),
             viewport: inline.then(|| InlineViewport::new(environment.cuts_rows)),
@@ -204,17 +207,22 @@ impl<I: UserInterface, P: ProgramServices> TerminalDriver<I, P> {
         if resized {
             self.update_size().await?;
         }
+        let (now, mut input) = (Instant::now(), Vec::new());
         for event in events {
-            let ReplyOutcome { events, appearance } = self.replies.feed_event(Instant::now(), event);
-            self.send_events(events).await?;
+            let ReplyOutcome { events, appearance } = self.replies.feed_event(now, event);
+            input.extend(events);
             if let Some(appearance) = appearance {
                 self.set_appearance(appearance);
             }
         }
-        Ok(())
+        let input = self.bursts.join(now, input);
+        self.send_events(input).await
     }
 
-    async fn send_events(&mut self, events: Vec<crossterm::event::Event>) -> Result<(), TerminalError> {
+    async fn send_events(
+        &mut self,
+        events: impl IntoIterator<Item = crossterm::event::Event>,
+    ) -> Result<(), TerminalError> {
         for event in events.into_iter().filter_map(input::convert_event) {
             self.send_event(event).await?;
         }
@@ -255,6 +263,10 @@ impl<I: UserInterface, P: ProgramServices> TerminalDriver<I, P> {
         if self.replies.gives_up_at().is_some_and(|at| at <= now) {
             let events = self.replies.give_up();
             self.send_events(events).await?;
+        }
+        if self.bursts.ends_at().is_some_and(|at| at <= now) {
+            let paste = self.bursts.finish();
+            self.send_events(paste).await?;
         }
         if self.tick_due.take_if(|at| *at <= now).is_some() {
             self.ticked_at = Some(now);
@@ -320,7 +332,7 @@ impl<I: UserInterface, P: ProgramServices> TerminalDriver<I, P> {
     fn wakes_at(&self) -> Option<Instant> {
         let frame =
             self.frame_limiter.due_at().filter(|_| !self.input.is_paused()).map(|at| at.max(self.draws_from));
-        [frame, self.tick_due, self.replies.gives_up_at()].into_iter().flatten().min()
+        [frame, self.tick_due, self.replies.gives_up_at(), self.bursts.ends_at()].into_iter().flatten().min()
     }
 
     /// Returns the time of the next tick, limited so that the interface cannot keep the loop busy.

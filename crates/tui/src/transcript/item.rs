@@ -8,6 +8,7 @@ use super::call::{CallItem, CallPhase};
 use super::note::NoteItem;
 use super::row::AttachedImage;
 use crate::clean::{CleanLine, CleanText};
+use crate::editor::{MOST_CHARACTERS, MOST_LINES};
 use crate::markdown::StreamingMarkdown;
 
 #[derive(Debug)]
@@ -61,6 +62,15 @@ pub(super) struct FoldDefaults {
 }
 
 impl UserItem {
+    /// The number of rows of a long prompt, folded.
+    pub(super) const FOLDED_ROWS: usize = 8;
+
+    /// True if the prompt is folded by default, for example because it contains a long paste.
+    pub(super) fn is_long(&self) -> bool {
+        let text = self.text.as_str();
+        text.lines().count() > MOST_LINES + 2 || text.chars().count() > MOST_CHARACTERS + 200
+    }
+
     pub(super) fn new(content: &[ContentBlock]) -> Self {
         Self {
             text: CleanText::new(joined_text(content).trim_end()),
@@ -100,7 +110,8 @@ impl TranscriptItem {
         match &self.kind {
             ItemKind::Call(_) | ItemKind::Thinking(_) => true,
             ItemKind::Note(note) => note.more.is_some(),
-            ItemKind::User(_) | ItemKind::Text(_) | ItemKind::Page(_) => false,
+            ItemKind::User(user) => user.is_long(),
+            ItemKind::Text(_) | ItemKind::Page(_) => false,
         }
     }
 
@@ -108,7 +119,8 @@ impl TranscriptItem {
         let as_others = match &self.kind {
             ItemKind::Call(_) | ItemKind::Note(_) => folds.calls,
             ItemKind::Thinking(_) => folds.thinking,
-            ItemKind::User(_) | ItemKind::Text(_) | ItemKind::Page(_) => true,
+            ItemKind::User(user) => folds.calls || !user.is_long(),
+            ItemKind::Text(_) | ItemKind::Page(_) => true,
         };
         self.unfolded.unwrap_or(as_others)
     }

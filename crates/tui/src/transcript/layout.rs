@@ -131,6 +131,12 @@ fn user_rows(user: &UserItem, room: LayoutConstraints<'_>) -> Vec<TranscriptRow>
     let hang = RowPrefixes { first: vec![span("› ", mark)], rest: rest.clone() };
     let lines = wrap_lines(lines, room.width, hang.clone(), WrapMode::Words);
     let mut rows: Vec<TranscriptRow> = lines.into_iter().map(row).collect();
+    if !room.open && rows.len() > UserItem::FOLDED_ROWS + 1 {
+        let hidden = rows.len() - UserItem::FOLDED_ROWS;
+        rows.truncate(UserItem::FOLDED_ROWS);
+        let note = format!("  … +{hidden} rows (ctrl+o)");
+        rows.push(row(Line::from(span(CleanLine::new(&note), ground.patch(room.theme.style(Role::Muted))))));
+    }
     for picture in &user.images {
         let hang = if rows.is_empty() { hang.clone() } else { RowPrefixes::repeated(rest.clone()) };
         let words = wrap(

@@ -129,8 +129,8 @@ fn parse_input<'t>(state: &AppState, unsent: &'t UnsentMessage) -> ParsedInput<'
     }
     match closest_command(state, name) {
         Some(suggestion) => ParsedInput::Misspelled(suggestion),
-        // A single word is meant as a command. The agent reports an unknown one, and the text returns to the composer.
-        None if args.trim().is_empty() && is_name(name) => ParsedInput::External(name, ""),
+        // A word is meant as a command. The agent reports an unknown one, and the text returns to the composer.
+        None if is_name(name) => ParsedInput::External(name, args.trim()),
         // A prompt may begin with a path.
         None => ParsedInput::Prompt,
     }

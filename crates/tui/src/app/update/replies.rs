@@ -134,7 +134,9 @@ fn handle_failure(state: &mut AppState, pending: PendingRequest, failure: Comman
         // The extension of the command has stopped or has not started yet.
         P::Command(submission) if failure.code == ErrorCode::CommandNotFound => {
             let name = submission.text.split_whitespace().next().unwrap_or_default();
-            let error = format!("unknown command {name}; /help lists all commands");
+            let error = format!(
+                "unknown command {name}; /help lists all commands. To send the text as a prompt, begin it with a space"
+            );
             report_unsent(state, &submission, &CommandFailure { error, ..failure });
         }
         P::Command(submission) if failure.code == ErrorCode::LineTooLong => {

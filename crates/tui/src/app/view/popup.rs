@@ -51,8 +51,11 @@ pub(super) fn draw(state: &AppState, areas: ScreenAreas, buffer: &mut Buffer, lo
     for position in area.intersection(buffer.area).positions() {
         buffer[position].reset();
     }
-    for row in 0..rows {
-        let at = top + usize::from(row);
+    // A list that became shorter stays at the composer.
+    let spare = rows.saturating_sub(u16::try_from(popup.candidates.len()).unwrap_or(u16::MAX));
+    let blank = if area.y < ask.y { spare } else { 0 };
+    for row in blank..rows {
+        let at = top + usize::from(row - blank);
         if let Some(candidate) = popup.candidates.get(at) {
             let line = candidate_line(popup, candidate, name, area.width, at == popup.chosen, &look.theme);
             draw_line(buffer, area, row, &line);

@@ -38,6 +38,8 @@ fn commands_with_an_argument_run_without_a_picker() {
     check("/reload-ext todo", "> reload_ext name=\"todo\"\n? Themes\n> list_commands\n> list_extensions");
     check("/q", "Quit");
     check("/clear", "> clear");
+    check("/frobnicate the code", "> run_command args=\"the code\" name=\"frobnicate\"");
+    check("/usr/bin is full", "> prompt message=\"/usr/bin is full\"\nTitle(\"haft – /usr/bin is full\")");
     check("/tools todo_add", "> get_tools\n> get_tools\n> set_tools tools=[\"bash\",\"todo_add\"]");
 }
 

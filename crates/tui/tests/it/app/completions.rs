@@ -84,3 +84,14 @@ fn skips_commands_without_completion() {
     fake.type_text("/note ");
     assert_eq!(fake.held.len(), 1, "earlier items may be outdated");
 }
+
+#[test]
+fn shorter_list_stays_at_the_composer() {
+    let mut fake = Fake::new();
+    fake.type_text("/");
+    fake.type_text("hel");
+    let screen = fake.screen();
+    let rows: Vec<&str> = screen.lines().collect();
+    let composer = rows.iter().position(|row| row.contains("› /hel")).unwrap();
+    assert!(rows[composer - 2].contains("▸ /help"), "{screen}");
+}

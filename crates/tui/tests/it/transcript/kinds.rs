@@ -54,6 +54,17 @@ fn shows_prompts() {
 }
 
 #[test]
+fn folds_long_prompts() {
+    let long = format!("explain this:\n{}", lines(30));
+    let mut shown = Shown::new(40, 60);
+    shown.event(&said(&long));
+    assert_snapshot!(shown.draw());
+    shown.transcript.toggle_calls();
+    let open = shown.draw();
+    assert!(open.contains("line 30 of the output") && !open.contains("ctrl+o"), "{open}");
+}
+
+#[test]
 fn shows_thinking_and_answer() {
     assert_snapshot!(forms(|shown| {
         shown.event(&said("hi"));
