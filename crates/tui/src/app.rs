@@ -43,7 +43,9 @@ mod update;
 mod view;
 mod waiting_messages;
 
-pub use backend::{BackendReply, BackendRequest, LoginProvider, SettingRow, ShellRequest, TrustReview};
+pub use backend::{
+    BackendReply, BackendRequest, FileList, LoginProvider, SettingRow, ShellRequest, TrustReview,
+};
 pub use effect::Effect;
 pub use event::UiEvent;
 pub use inline::InlineOutput;

@@ -97,6 +97,9 @@ impl UiBackend {
             Request::Files => {
                 Reply::Files(self.read_off_thread(|context| files::list_files(&context.cwd)).await)
             }
+            Request::Directory { path } => Reply::Directory(
+                self.read_off_thread(move |context| files::list_directory(&context.cwd, &path)).await,
+            ),
             Request::Branch => Reply::Branch(self.read_off_thread(files::current_branch).await),
             Request::History => {
                 Reply::History(self.try_off_thread(|context| history::read(&context.home)).await)

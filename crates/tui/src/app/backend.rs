@@ -19,6 +19,11 @@ pub enum BackendRequest {
     },
     /// Lists the files of the project, except those that `.gitignore` excludes.
     Files,
+    /// Lists one directory, which may be outside of the project or ignored.
+    Directory {
+        /// The path as it was typed, with `/` at its end.
+        path: String,
+    },
     /// Reads the git branch, if the project is trusted or needs no trust.
     Branch,
     /// Loads the prompt history.
@@ -98,6 +103,15 @@ pub enum BackendRequest {
     Themes,
 }
 
+/// The files of a project.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FileList {
+    /// The paths, with `/` as the separator, and after the name of a directory.
+    pub paths: Vec<String>,
+    /// True if the project has more files.
+    pub is_cut: bool,
+}
+
 /// A shell command that the user wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShellRequest {
@@ -112,8 +126,10 @@ pub struct ShellRequest {
 pub enum BackendReply {
     /// Reply to [`BackendRequest::Conversation`]: the session and its messages, oldest first.
     Conversation(String, Result<Arc<Vec<Message>>, CommandFailure>),
-    /// Reply to [`BackendRequest::Files`]: paths with `/` as the separator, and after the name of a directory.
-    Files(Vec<String>),
+    /// Reply to [`BackendRequest::Files`].
+    Files(FileList),
+    /// Reply to [`BackendRequest::Directory`]: the paths of its entries, which begin with the typed path.
+    Directory(Vec<String>),
     /// Reply to [`BackendRequest::Branch`].
     Branch(Option<String>),
     /// Reply to [`BackendRequest::History`]: the text of the history file.

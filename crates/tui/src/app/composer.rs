@@ -1,5 +1,6 @@
 //! The composer: the input area, with completion, history and pastes.
 
+use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
 use haft_protocol::content::Image;
@@ -14,7 +15,7 @@ use super::outbox::Outbox;
 use super::pastes::PendingPastes;
 use super::pending_request::{ListUse, PendingRequest};
 use super::search::{SearchField, SearchKeyOutcome};
-use super::{BackendRequest, Effect};
+use super::{BackendRequest, Effect, FileList};
 use crate::complete::{self, Completer, CompletionKind, CompletionPopup};
 use crate::editor::{EditOutcome, Editor, EditorContent, PasteOutcome, Submission};
 use crate::history::{self, PromptHistory};
@@ -37,6 +38,8 @@ pub(super) struct Composer {
     history: PromptHistory,
     search: Option<HistorySearch>,
     files: FileListState,
+    /// The directories that were requested one by one.
+    directories: BTreeSet<String>,
     pastes: PendingPastes,
     /// The revision of the text for which missing candidates were requested.
     requested_revision: u64,
@@ -51,7 +54,10 @@ enum FileListState {
     #[default]
     Unknown,
     Requested,
-    Known,
+    Known {
+        /// True if the project has more files than the list.
+        is_cut: bool,
+    },
 }
 
 /// A search in the prompt history.
@@ -72,6 +78,7 @@ impl Composer {
             history: PromptHistory::default(),
             search: None,
             files: FileListState::default(),
+            directories: BTreeSet::new(),
             pastes: PendingPastes::default(),
             requested_revision: 0,
             edited: None,
@@ -138,14 +145,24 @@ impl Composer {
         }
     }
 
-    pub(super) fn set_files(&mut self, files: Vec<String>) {
-        self.files = FileListState::Known;
-        self.update_completions(|known| known.files = files);
+    pub(super) fn set_files(&mut self, files: FileList) {
+        self.files = FileListState::Known { is_cut: files.is_cut };
+        self.directories.clear();
+        self.update_completions(|known| known.files = files.paths);
+    }
+
+    /// Adds the entries of a directory to the list of files.
+    pub(super) fn add_files(&mut self, entries: Vec<String>) {
+        self.update_completions(|known| {
+            let listed: HashSet<&String> = known.files.iter().collect();
+            let new: Vec<String> = entries.into_iter().filter(|entry| !listed.contains(entry)).collect();
+            known.files.extend(new);
+        });
     }
 
     /// Marks the list of files as out of date, because tools may have created or deleted files.
     pub(super) fn invalidate_files(&mut self) {
-        if self.files == FileListState::Known {
+        if matches!(self.files, FileListState::Known { .. }) {
             self.files = FileListState::Unknown;
         }
     }
@@ -228,18 +245,32 @@ impl Composer {
             return;
         }
         self.request_extension_completions(out);
-        let wanted =
-            complete::find_target(self.editor.text(), self.editor.cursor()).map(|wanted| wanted.kind);
-        match wanted {
-            Some(CompletionKind::File { .. }) if self.files == FileListState::Unknown => {
-                self.files = FileListState::Requested;
-                out.ask_backend(BackendRequest::Files);
-            }
-            Some(CompletionKind::Argument { command, before }) if before.is_empty() => {
+        let Some(wanted) = complete::find_target(self.editor.text(), self.editor.cursor()) else { return };
+        match wanted.kind {
+            CompletionKind::File { .. } => self.request_files(&wanted.query, out),
+            CompletionKind::Argument { command, before } if before.is_empty() => {
                 self.request_arguments(&command, out);
             }
-            Some(CompletionKind::File { .. } | CompletionKind::Argument { .. } | CompletionKind::Command)
-            | None => {}
+            CompletionKind::Argument { .. } | CompletionKind::Command => {}
+        }
+    }
+
+    /// Requests the project's files, or else the typed directory if the list may lack its entries.
+    fn request_files(&mut self, typed: &str, out: &mut Outbox) {
+        if self.files == FileListState::Unknown {
+            self.files = FileListState::Requested;
+            return out.ask_backend(BackendRequest::Files);
+        }
+        let FileListState::Known { is_cut } = self.files else { return };
+        let Some(slash) = typed.rfind('/') else { return };
+        let directory = typed.get(..=slash).unwrap_or_default();
+        let is_listed = || {
+            let within = |path: &String| path.len() > directory.len() && path.starts_with(directory);
+            !is_cut && self.completions.files.iter().any(within)
+        };
+        if !self.directories.contains(directory) && !is_listed() {
+            self.directories.insert(directory.to_owned());
+            out.ask_backend(BackendRequest::Directory { path: directory.to_owned() });
         }
     }
 

@@ -11,6 +11,7 @@ use haft_config::{Snapshot, read_text};
 use haft_core::image;
 use haft_protocol::content::Image;
 use haft_tools::walk_tree;
+use haft_tui::app::FileList;
 
 use super::UiContext;
 
@@ -24,14 +25,28 @@ const LONGEST: u64 = 4096;
 const SHORT: usize = 8;
 
 /// Returns the files below a directory that git does not ignore, including hidden ones. Directories end with `/`.
-pub(super) fn list_files(dir: &Path) -> Vec<String> {
-    let named = walk_tree(dir).flatten().filter(|entry| entry.depth() > 0).filter_map(|entry| {
+pub(super) fn list_files(dir: &Path) -> FileList {
+    let mut named = walk_tree(dir).flatten().filter(|entry| entry.depth() > 0).filter_map(|entry| {
         let below = entry.path().strip_prefix(dir).ok()?;
         let names: Option<Vec<&str>> = below.components().map(|name| name.as_os_str().to_str()).collect();
         let slash = if entry.file_type().is_some_and(|kind| kind.is_dir()) { "/" } else { "" };
         Some(names?.join("/") + slash)
     });
-    named.take(MOST).collect()
+    let paths = named.by_ref().take(MOST).collect();
+    FileList { paths, is_cut: named.next().is_some() }
+}
+
+/// Returns the entries of a directory, each with the typed path before it. `~/` is the home directory.
+pub(super) fn list_directory(cwd: &Path, typed: &str) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(resolve_path(cwd, Path::new(typed))) else { return Vec::new() };
+    let named = entries.flatten().filter_map(|entry| {
+        let name = entry.file_name().into_string().ok()?;
+        let slash = if entry.path().is_dir() { "/" } else { "" };
+        Some(format!("{typed}{name}{slash}"))
+    });
+    let mut named: Vec<String> = named.take(MOST).collect();
+    named.sort_unstable();
+    named
 }
 
 /// Returns the branch if the project is trusted, or needs no trust. Runs no program.
@@ -112,8 +127,22 @@ mod tests {
         }
         write(dir.path().join(".gitignore"), "target\n");
         let expect = [".github/", ".github/ci.yml", ".gitignore", "a b.txt", "src/", "src/main.rs"];
-        assert_eq!(list_files(dir.path()), expect);
-        assert_eq!(list_files(&dir.path().join("gone")), Vec::<String>::new());
+        let expect = expect.map(str::to_owned).to_vec();
+        assert_eq!(list_files(dir.path()), FileList { paths: expect, is_cut: false });
+        assert_eq!(list_files(&dir.path().join("gone")), FileList::default());
+    }
+
+    #[test]
+    fn lists_typed_directory_even_if_ignored() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["target/b.txt", "target/a/x"] {
+            write(dir.path().join(name), "");
+        }
+        write(dir.path().join(".gitignore"), "target\n");
+        assert_eq!(list_directory(dir.path(), "target/"), ["target/a/", "target/b.txt"]);
+        let absolute = format!("{}/target/a/", dir.path().display());
+        assert_eq!(list_directory(Path::new("/"), &absolute), [format!("{absolute}x")]);
+        assert_eq!(list_directory(dir.path(), "gone/"), Vec::<String>::new());
     }
 
     #[test]

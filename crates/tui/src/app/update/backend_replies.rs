@@ -30,8 +30,13 @@ pub(super) fn handle_backend_reply(state: &mut AppState, reply: BackendReply) {
     match reply {
         BackendReply::Conversation(session, messages) => show_conversation(state, &session, messages),
         BackendReply::Files(files) => {
+            if files.is_cut {
+                let most = files.paths.len();
+                state.flash(format!("{most} files are listed; type a directory to list it"));
+            }
             state.stack.composer.set_files(files);
         }
+        BackendReply::Directory(entries) => state.stack.composer.add_files(entries),
         BackendReply::Branch(branch) => state.status.set_branch(branch),
         BackendReply::History(Ok(text)) => {
             state.stack.composer.set_history(&text);

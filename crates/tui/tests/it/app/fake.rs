@@ -16,7 +16,8 @@ use haft_protocol::rpc::{
     ServerLine,
 };
 use haft_tui::app::{
-    self, AppOptions, AppState, BackendReply, BackendRequest, Effect, LoginProvider, TrustReview, UiEvent,
+    self, AppOptions, AppState, BackendReply, BackendRequest, Effect, FileList, LoginProvider, TrustReview,
+    UiEvent,
 };
 use haft_tui::draw_context::DrawContext;
 use haft_tui::theme::Theme;
@@ -359,8 +360,10 @@ impl Fake {
                 BackendReply::Conversation(session, Ok(Arc::new(self.messages.clone())))
             }
             BackendRequest::Files => {
-                BackendReply::Files(vec!["src/".to_owned(), "src/main.rs".to_owned(), "README.md".to_owned()])
+                let paths = ["src/", "src/main.rs", "README.md", "target/"].map(str::to_owned).to_vec();
+                BackendReply::Files(FileList { paths, is_cut: false })
             }
+            BackendRequest::Directory { path } => BackendReply::Directory(vec![format!("{path}inner.txt")]),
             BackendRequest::Branch => BackendReply::Branch(Some("main".to_owned())),
             BackendRequest::History => BackendReply::History(Ok(String::new())),
             BackendRequest::Providers => BackendReply::Providers(vec![

@@ -257,6 +257,20 @@ fn completion_inserts_then_runs() {
 }
 
 #[test]
+fn completion_lists_typed_directory_that_is_not_listed() {
+    let mut fake = Fake::new();
+    fake.type_text("see @src/ma");
+    sent(&mut fake, "? Files");
+    fake.keys("ctrl+u");
+    fake.type_text("see @target/in");
+    sent(&mut fake, "? Directory { path: \"target/\" }");
+    fake.keys("tab");
+    assert!(fake.screen().contains("› see @target/inner.txt"));
+    fake.type_text("@target/in");
+    sent(&mut fake, "");
+}
+
+#[test]
 fn argument_completion_loads_once() {
     let mut fake = Fake::new();
     fake.type_text("/model gp");
