@@ -26,7 +26,7 @@ use crate::console;
 use crate::exit::Exit;
 
 pub(crate) use ext::{ExtArgs, ExtCommand, ExtensionScope, ExtensionSelector, HookImportSource, ListArgs};
-pub(crate) use rpc::{ModeArgs, RpcArgs, ServerMode};
+pub(crate) use rpc::{ModeArgs, RpcArgs};
 pub(crate) use session::{
     CompactArgs, ExportArgs, ImportArgs, SessionArgs, SessionCommand, SessionCommandArgs, SessionSelector,
 };
@@ -114,7 +114,7 @@ pub(crate) struct RunArgs {
     #[arg(short, long)]
     pub(crate) print: bool,
     /// Print every event as a line of JSON and exit
-    #[arg(long, conflicts_with = "print")]
+    #[arg(long)]
     pub(crate) json: bool,
     /// Report progress and cost on standard error
     #[arg(short, long, conflicts_with = "json")]
@@ -204,6 +204,15 @@ pub(crate) struct AgentArgs {
     /// Ignore AGENTS.md files
     #[arg(long)]
     pub(crate) no_context_files: bool,
+    /// Offer the model no skills
+    #[arg(long, alias = "no-skill")]
+    pub(crate) no_skills: bool,
+    /// Does nothing: skills are offered by default; a flag of zot
+    #[arg(long, hide = true, conflicts_with = "no_skills")]
+    pub(crate) with_skills: bool,
+    /// Ask before each tool call, the same as --approve '*'; a flag of zot
+    #[arg(long, hide = true, conflicts_with = "approve")]
+    pub(crate) no_yolo: bool,
     /// Work in this directory
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) cwd: Option<PathBuf>,
@@ -244,10 +253,17 @@ pub(crate) struct ExtensionArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) hooks_config: Vec<PathBuf>,
     /// Run only extensions of --ext and hooks of --hooks-config
-    #[arg(long)]
+    #[arg(long, alias = "no-extensions")]
     pub(crate) no_ext: bool,
     #[command(flatten)]
     pub(crate) trust: TrustProjectArgs,
+}
+
+impl AgentArgs {
+    fn tools_to_approve(&self) -> Option<Vec<String>> {
+        let names = if self.no_yolo { Some("*") } else { self.approve.as_deref() };
+        names.map(|names| list_items(names).map(str::to_owned).collect())
+    }
 }
 
 impl ModelArgs {
@@ -260,11 +276,7 @@ impl ModelArgs {
             fallback: self.fallback.clone(),
             max_steps: agent.max_steps,
             context_files: agent.no_context_files.then_some(false),
-            tools: Tools {
-                sandbox: agent.sandbox,
-                approve: agent.approve.as_deref().map(|names| list_items(names).map(str::to_owned).collect()),
-                ..Tools::default()
-            },
+            tools: Tools { sandbox: agent.sandbox, approve: agent.tools_to_approve(), ..Tools::default() },
             ..ConfigFile::default()
         };
         let layer = ConfigLayer::new(LayerSource::Flags, values);
@@ -289,7 +301,13 @@ pub(crate) fn parse() -> Result<Cli, clap::Error> {
 }
 
 /// Parses these arguments; the first is the program's name.
-fn parse_from(args: Vec<OsString>) -> Result<Cli, clap::Error> {
+fn parse_from(mut args: Vec<OsString>) -> Result<Cli, clap::Error> {
+    // As in zot. A run needs a prompt, so that `-v` alone does not ask for progress.
+    if args.len() == 2
+        && let Some(flag) = args.get_mut(1).filter(|flag| *flag == "-v")
+    {
+        *flag = "--version".into();
+    }
     let mut definition = command();
     let matches = definition.try_get_matches_from_mut(&args)?;
     let cli = Cli::from_arg_matches(&matches)?;
@@ -428,6 +446,17 @@ mod tests {
     fn accepts_command_name_as_prompt_after_flag() {
         assert_eq!(parse(&["-p", "demo"]).run.prompt, ["demo"]);
         assert!(matches!(parse(&["demo"]).command, Some(CliCommand::Demo)));
+    }
+
+    #[test]
+    fn accepts_flags_of_zot() {
+        let run = parse(&["--no-yolo", "--no-extensions", "--no-skill", "--json", "-p", "hi"]).run;
+        assert!(run.ext.no_ext && run.agent.no_skills && run.json && run.print);
+        let layer = run.model.layer(&run.agent);
+        assert_eq!(layer.values.tools.approve, Some(vec!["*".to_owned()]));
+        assert!(parse(&["--with-skills", "-p", "hi"]).run.agent.with_skills);
+        let version = parse_from(vec!["haft".into(), "-v".into()]).unwrap_err();
+        assert_eq!(version.kind(), clap::error::ErrorKind::DisplayVersion);
     }
 
     #[test]

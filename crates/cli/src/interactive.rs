@@ -35,6 +35,7 @@ use crate::run::{
 };
 use crate::session::{SessionFinder, short_id};
 use crate::setup::RunSetup;
+use crate::timeouts;
 use crate::tool_sandbox::{sandbox_gap, sandbox_label};
 
 use screen::{ScreenOptions, ScreenThread};
@@ -50,7 +51,7 @@ pub(crate) fn is_wanted(args: &RunArgs) -> bool {
 }
 
 fn allows_interactive(args: &RunArgs) -> bool {
-    !(args.print || args.json || args.verbose || args.list_models.is_some() || args.mode.mode.is_some())
+    !(args.print || args.json || args.verbose || args.list_models.is_some() || args.mode.is_server())
 }
 
 pub(crate) fn run(args: RunArgs) -> anyhow::Result<Exit> {
@@ -158,7 +159,7 @@ async fn serve_screen(
     if let Some(terminal::ExitReason::Signal(_)) = shown? { Ok(Exit::Aborted) } else { served }
 }
 
-/// Serves the client that `begin` starts when the first session is open.
+/// Serves the client that `begin` starts when the first session is open, or soon if that takes longer.
 async fn serve_client<'s>(
     program: SessionSource,
     lines: mpsc::Sender<ServerLine>,
@@ -181,6 +182,8 @@ async fn serve_client<'s>(
         () = interrupts.next() => return Ok(Exit::Aborted),
         end = &mut serving => return exit_for_end(end),
         Ok(()) = is_ready => {}
+        // Slow extensions start beside the drawing.
+        () = tokio::time::sleep(timeouts::FIRST_DRAW) => {}
     }
     // From now on Ctrl-C is a key of the interface, or belongs to another program in the foreground.
     let mut interrupts = InterruptListener::listen_for_end()?;

@@ -32,7 +32,7 @@ mod trust;
 
 use std::process::ExitCode;
 
-use args::{Cli, CliCommand, ServerMode};
+use args::{Cli, CliCommand};
 use exit::Exit;
 
 /// The first argument of this program in the role of the guardian, which starts an extension. It is not a command of
@@ -58,7 +58,7 @@ fn run_command(cli: Cli) -> anyhow::Result<Exit> {
         caller::require_person(action)?;
     }
     match cli.command {
-        None if cli.run.mode.mode == Some(ServerMode::Rpc) => rpc::run(cli.run.into()),
+        None if cli.run.mode.is_server() => rpc::run(cli.run.into()),
         None if interactive::is_wanted(&cli.run) => interactive::run(cli.run),
         None => run::run(cli.run),
         Some(CliCommand::Ext(args)) => ext::run(args),

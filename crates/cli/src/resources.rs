@@ -20,6 +20,8 @@ use crate::exit::{Exit, OrExit as _};
 pub(crate) struct PromptResources {
     pub(crate) context: ContextFiles,
     pub(crate) skills: SkillSet,
+    /// True if no skill is offered, also not those of extensions.
+    no_skills: bool,
     home: Option<Home>,
     project: Option<Project>,
     /// The templates of extensions, each with the files that it may name.
@@ -34,11 +36,17 @@ impl PromptResources {
         Self {
             context: if context_files { ContextFiles::find(home, project) } else { ContextFiles::default() },
             skills: SkillSet::find(home, std::env::home_dir().as_deref(), project),
+            no_skills: false,
             home: Some(home.clone()),
             project: Some(project.clone()),
             templates: Vec::new(),
             skill_limits: Vec::new(),
         }
+    }
+
+    /// Removes all skills, and ignores those of extensions.
+    pub(crate) fn without_skills(self) -> Self {
+        Self { skills: SkillSet::default(), no_skills: true, ..self }
     }
 
     /// Returns the texts of an untrusted project, which are not used.
@@ -121,7 +129,7 @@ impl PromptResources {
                 | ExtensionOrigin::Hook => Owner::User,
             };
             let mut report = |of_path: &[String]| problems.extend(first_problem(&answer.extension, of_path));
-            for path in &answer.paths.skills {
+            for path in answer.paths.skills.iter().filter(|_| !self.no_skills) {
                 let (before, skills) = (self.skills.problems.len(), self.skills.skills.len());
                 self.skills.add_path(&answer.dir.join(path), owner, &|file| limits.check_file(file));
                 report(&self.skills.problems.split_off(before));

@@ -15,8 +15,10 @@ mod session_resources;
 mod session_source;
 mod trust_question;
 
+use std::sync::Arc;
+
 use anyhow::Context as _;
-use haft_core::model::ModelInfo;
+use haft_core::model::{Model, ModelInfo};
 use haft_core::session::Session;
 
 use crate::args::{CompactArgs, RunArgs};
@@ -32,7 +34,7 @@ use compact::CompactOptions;
 pub(crate) use display::{RunFlow, handle_interrupt};
 use drive::RunTask;
 pub(crate) use list::for_clients as models_for_clients;
-pub(crate) use model::{choose_by_name, thinking_level_note};
+pub(crate) use model::{MachineWithKeys, choose_by_name, thinking_level_note};
 pub(crate) use output::RunOutput;
 pub(crate) use provider_secrets::ProviderSecrets;
 pub(crate) use session::{SelectedSession, SessionOpenOutcome, open as open_session, resume};
@@ -140,6 +142,25 @@ pub(crate) async fn build_parts(
     chosen: SelectedSession,
 ) -> anyhow::Result<RunParts> {
     let model = session::session_model(args, &setup, &chosen).await?;
+    build_parts_with(args, setup, chosen, model)
+}
+
+/// Builds the parts for the screen, where the user can select a model that is not configured yet.
+pub(crate) async fn build_parts_for_screen(
+    args: &RunArgs,
+    setup: RunSetup,
+    chosen: SelectedSession,
+) -> anyhow::Result<RunParts> {
+    let model = model::or_no_model(args, session::session_model(args, &setup, &chosen).await)?;
+    build_parts_with(args, setup, chosen, model)
+}
+
+fn build_parts_with(
+    args: &RunArgs,
+    setup: RunSetup,
+    chosen: SelectedSession,
+    model: Arc<dyn Model>,
+) -> anyhow::Result<RunParts> {
     let thinking = session::session_thinking(args, &setup, &chosen);
     Ok(RunParts { thinking, ..RunParts::new(args, setup, model, chosen.session)? })
 }

@@ -59,6 +59,7 @@ impl RunSetup {
             AuthFile::default()
         });
         let resources = PromptResources::find(&home, &project, config.settings.context_files.value);
+        let resources = if args.agent.no_skills { resources.without_skills() } else { resources };
         let search = extension_search(&args.ext, &home, &config, project.clone());
         let hooks = hooks::collect_run_hooks(&args.ext, &config)?;
         Ok(Self {

@@ -15,6 +15,12 @@ pub(crate) const PROMPT_END: Duration = Duration::from_millis(200);
 /// The time that `haft doctor` waits for a model server on this machine to accept a connection.
 pub(crate) const LOCAL_SERVER: Duration = Duration::from_millis(500);
 
+/// The time after which the screen opens, even if the session is not open yet.
+pub(crate) const FIRST_DRAW: Duration = Duration::from_millis(30);
+
+/// The time limit of `haft demo` on the screen.
+pub(crate) const DEMO: Duration = Duration::from_secs(30);
+
 /// The time limit of a shell command of the user.
 pub(crate) const SHELL: Duration = Duration::from_secs(24 * 60 * 60);
 

@@ -41,14 +41,30 @@ pub(crate) struct ModeArgs {
     /// Run as a JSON-lines server, the same as haft rpc
     #[arg(
         long,
+        group = "server",
         value_name = "MODE",
         hide_possible_values = true,
         conflicts_with_all = ["prompt", "print", "json", "verbose", "list_models"],
     )]
     pub(crate) mode: Option<ServerMode>,
+    /// The same as --mode rpc; a flag of zot
+    #[arg(
+        long,
+        group = "server",
+        hide = true,
+        conflicts_with_all = ["prompt", "print", "json", "verbose", "list_models"],
+    )]
+    rpc: bool,
     /// Record new sessions, as in haft rpc
-    #[arg(long, hide = true, requires = "mode", conflicts_with = "no_session")]
+    #[arg(long, hide = true, requires = "server", conflicts_with = "no_session")]
     record: bool,
+}
+
+impl ModeArgs {
+    /// True if the command line starts a server.
+    pub(crate) fn is_server(&self) -> bool {
+        self.rpc || self.mode == Some(ServerMode::Rpc)
+    }
 }
 
 impl RpcArgs {
@@ -89,7 +105,7 @@ mod tests {
         let args = match cli.command {
             Some(CliCommand::Rpc(args)) => *args,
             Some(_) => return Err("another command".to_owned()),
-            None if cli.run.mode.mode == Some(ServerMode::Rpc) => cli.run.into(),
+            None if cli.run.mode.is_server() => cli.run.into(),
             None => return Err("a run".to_owned()),
         };
         Ok((args.records_sessions(), args.into()))
@@ -97,7 +113,7 @@ mod tests {
 
     #[test]
     fn records_only_on_request() {
-        for name in ["rpc", "--mode rpc"] {
+        for name in ["rpc", "--mode rpc", "--rpc"] {
             let kept = |flags: &str| {
                 let (records, args) = read(&format!("haft {name}{flags}")).unwrap();
                 (records, args.session.no_session)
@@ -131,6 +147,7 @@ mod tests {
             ("haft rpc --record --no-session", "cannot be used with"),
             ("haft --mode rpc hello", "cannot be used with"),
             ("haft --mode rpc -p", "cannot be used with"),
+            ("haft --rpc -p", "cannot be used with"),
             ("haft --mode rpc --json", "cannot be used with"),
             ("haft --mode rpc -v", "cannot be used with"),
             ("haft --mode rpc --list-models", "cannot be used with"),

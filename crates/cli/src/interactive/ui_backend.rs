@@ -112,9 +112,11 @@ impl UiBackend {
                 let read = self.try_off_thread(move |context| files::read_image(&context.cwd, &path)).await;
                 Reply::Image(number, read)
             }
-            Request::Providers => Reply::Providers(
-                self.read_off_thread(|context| settings::list_providers(&context.home)).await,
-            ),
+            Request::Providers => {
+                let listed = self.runtime.spawn(settings::list_providers(Arc::clone(&self.context))).await;
+                Reply::Providers(listed.unwrap_or_default())
+            }
+            Request::Demo => Reply::Demo(self.spawn_task(shell::play_demo()).await),
             Request::Login { provider, key } => {
                 Reply::Login(self.spawn_task(settings::login(Arc::clone(&self.context), provider, key)).await)
             }

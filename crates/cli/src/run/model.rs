@@ -1,5 +1,7 @@
 //! Selects the model of a run.
 
+mod no_model;
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,16 +10,42 @@ use async_trait::async_trait;
 use haft_config::{AuthFile, SecretString, SettingOrigin, Settings};
 use haft_core::model::{Model, ModelInfo, ModelSource, ThinkingLevel};
 use haft_providers::{
-    EnvironmentProbe, FallbackModel, ModelChoice, ModelConfig, ModelPreference, ModelsFile, SystemProbe,
-    choose_model, resolve_model,
+    ChooseError, EnvironmentProbe, FallbackModel, ModelChoice, ModelConfig, ModelPreference, ModelsFile,
+    SystemProbe, choose_model, resolve_model,
 };
 
 use crate::args::RunArgs;
+use crate::console::note;
 use crate::exit::{Exit, OrExit as _};
 use crate::setup::RunSetup;
+use haft_core::sanitize::sanitize_line;
+
+use no_model::NoModel;
 
 pub(super) async fn choose(args: &RunArgs, setup: &RunSetup) -> anyhow::Result<Arc<dyn Model>> {
     open(model_preferences(args, setup), setup).await
+}
+
+/// Returns a model without answers in place of one that is not configured. The user then selects one. Other errors
+/// remain, and those about flags, because the user just typed them.
+pub(super) fn or_no_model(
+    args: &RunArgs,
+    chosen: anyhow::Result<Arc<dyn Model>>,
+) -> anyhow::Result<Arc<dyn Model>> {
+    let flags = &args.model;
+    let is_typed = flags.provider.is_some()
+        || flags.model.is_some()
+        || flags.base_url.is_some()
+        || flags.api_key.is_some();
+    let error = match chosen {
+        Err(error) if !is_typed && Exit::from_error(&error) == Exit::NoProvider => error,
+        other => return other,
+    };
+    let reason = sanitize_line(&format!("{error:#}"));
+    if !matches!(error.downcast_ref::<ChooseError>(), Some(ChooseError::Nothing)) {
+        note(&format!("haft: {reason}"));
+    }
+    Ok(Arc::new(NoModel { reason }))
 }
 
 /// Opens the named model, with the other settings of flags, environment and files.
@@ -164,13 +192,13 @@ fn exit_for_origin(named: Option<SettingOrigin>) -> Exit {
 }
 
 /// The machine, with the keys of `auth.json` as a fallback for environment variables.
-pub(super) struct MachineWithKeys<'a> {
+pub(crate) struct MachineWithKeys<'a> {
     machine: SystemProbe,
     auth: &'a AuthFile,
 }
 
 impl<'a> MachineWithKeys<'a> {
-    pub(super) fn new(auth: &'a AuthFile) -> Self {
+    pub(crate) fn new(auth: &'a AuthFile) -> Self {
         Self { machine: SystemProbe::default(), auth }
     }
 }

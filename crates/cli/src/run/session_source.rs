@@ -103,6 +103,9 @@ impl SessionSource {
 
     async fn parts(&self, setup: RunSetup, wanted: RequestedSession) -> anyhow::Result<RunParts> {
         match (wanted, self.first_model.get()) {
+            (RequestedSession::Chosen(chosen), _) if self.input_source == InputSource::Interactive => {
+                run::build_parts_for_screen(&self.args, setup, chosen).await
+            }
             (RequestedSession::Chosen(chosen), _) => run::build_parts(&self.args, setup, chosen).await,
             (RequestedSession::Copy(copy), Some(first)) => {
                 run::build_parts_for_copy(&self.args, setup, copy, first).await

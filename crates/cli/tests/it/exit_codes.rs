@@ -21,7 +21,7 @@ fn invalid_command_line_is_usage_error() {
         "[possible values: default, off, minimal, low, medium, high, xhigh]",
     );
     check(&world, &["--max-steps", "0", "hi"], 2, "--max-steps");
-    check(&world, &["--json", "-p", "hi"], 2, "cannot be used with");
+    check(&world, &["--json", "-v", "hi"], 2, "cannot be used with");
     check(&world, &["--tools", "read", "--no-tools", "hi"], 2, "cannot be used with");
     check(&world, &["ext"], 2, "Usage: haft ext");
     check(&world, &["ext", "nonsense"], 2, "unrecognized subcommand");

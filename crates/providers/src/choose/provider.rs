@@ -24,6 +24,11 @@ pub fn key_location(provider: &str, models: &ModelsFile) -> Option<KeyLocation> 
     Some(KeyLocation { stored_as: provider.stored_as().to_owned(), variable })
 }
 
+/// Returns the model that a provider uses without a selection; `None` if there is none.
+pub fn default_model(provider: &str, models: &ModelsFile) -> Option<String> {
+    ProviderCandidate::by_name(provider, models)?.default_model()
+}
+
 /// Splits `provider/model` if the provider is known; returns the provider and the model's id. `beside` is a separately
 /// specified provider: then only its own name is removed, unless the name is part of the id.
 pub fn split_provider(model: &str, beside: Option<&str>, models: &ModelsFile) -> Option<(String, String)> {

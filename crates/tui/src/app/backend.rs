@@ -99,9 +99,14 @@ pub enum BackendRequest {
         /// The new value.
         value: String,
     },
+    /// Plays the demo: one turn of a scripted model, as `haft demo`.
+    Demo,
     /// Loads the `theme.json` files of the user and of theme-only extensions.
     Themes,
 }
+
+/// The provider and the model of a session while no model is configured.
+pub const NO_MODEL: &str = "none";
 
 /// The files of a project.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -138,8 +143,8 @@ pub enum BackendReply {
     Image(u64, Result<Image, CommandFailure>),
     /// Reply to [`BackendRequest::Providers`].
     Providers(Vec<LoginProvider>),
-    /// Reply to [`BackendRequest::Login`]: a message for the user.
-    Login(Result<String, CommandFailure>),
+    /// Reply to [`BackendRequest::Login`].
+    Login(Result<SavedKey, CommandFailure>),
     /// Reply to [`BackendRequest::Logout`]: a message for the user.
     Logout(Result<String, CommandFailure>),
     /// Reply to [`BackendRequest::Export`]: the path of the file.
@@ -160,8 +165,19 @@ pub enum BackendReply {
     Settings(Vec<SettingRow>),
     /// Reply to [`BackendRequest::Set`]: the setting with its new value.
     Set(Result<SettingRow, CommandFailure>),
+    /// Reply to [`BackendRequest::Demo`]: the printed text.
+    Demo(Result<String, CommandFailure>),
     /// Reply to [`BackendRequest::Themes`]: the origin and the text of each file.
     Themes(Vec<(String, String)>),
+}
+
+/// A verified and saved API key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SavedKey {
+    /// A message for the user.
+    pub message: String,
+    /// The model that the provider uses without a selection, as `PROVIDER/MODEL`.
+    pub model: Option<String>,
 }
 
 /// A provider, for `/login` and `/logout`.
@@ -173,6 +189,12 @@ pub struct LoginProvider {
     pub key: Option<String>,
     /// True if `/logout` can remove the key.
     pub stored: bool,
+    /// True if its server runs on this machine and needs no key.
+    pub is_local: bool,
+    /// The location of its server, if one answers on this machine.
+    pub server: Option<String>,
+    /// The model that it uses without a selection, as `PROVIDER/MODEL`.
+    pub model: Option<String>,
 }
 
 /// The items of a project that require trust.

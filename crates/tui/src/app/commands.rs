@@ -1,6 +1,6 @@
 //! The table of the built-in commands, for completion, `/help` and the documentation.
 
-mod login;
+pub(super) mod login;
 pub(super) mod sessions;
 pub(super) mod setup;
 mod show;

@@ -7,6 +7,7 @@ use haft_protocol::message::TokenUsage;
 use haft_protocol::rpc::{ContextData, ExtensionInfo, StateData};
 use haft_protocol::thinking::ThinkingLevel;
 
+use super::NO_MODEL;
 use crate::clean::CleanLine;
 
 /// The maximum characters of a description: more than a title or a row of a list shows.
@@ -57,6 +58,16 @@ impl CurrentSession {
             Some(line) => self.status_items.insert((extension, key), line),
             None => self.status_items.remove(&(extension, key)),
         };
+    }
+
+    /// True if no model is configured, so that one must be selected before the first prompt.
+    pub(super) fn has_no_model(&self) -> bool {
+        self.provider == NO_MODEL
+    }
+
+    /// Returns the name of the model for a status.
+    pub(super) fn model_name(&self) -> &str {
+        if self.has_no_model() { "no model" } else { &self.model }
     }
 
     pub(super) fn set_own_model(&mut self, provider: String, model: String) {

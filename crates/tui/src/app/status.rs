@@ -169,7 +169,7 @@ impl StatusBar {
             1 => item(6, "1 more question".to_owned(), Role::Warning),
             more => item(6, format!("{more} more questions"), Role::Warning),
         }
-        item(5, session.model.clone(), Role::Status);
+        item(5, session.model_name().to_owned(), Role::Status);
         if session.thinking != ThinkingLevel::Default {
             item(1, format!("thinking {}", session.thinking.name()), Role::Status);
         }

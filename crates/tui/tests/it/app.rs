@@ -2,6 +2,7 @@
 
 mod commands;
 mod completions;
+mod connecting;
 mod deferred_input;
 mod fake;
 mod inline;

@@ -11,11 +11,14 @@ use haft_config::{
 };
 use haft_packages::LaunchPlan;
 use haft_packages::discovery::Discovery;
-use haft_providers::{KeyLocation, ModelsFile, PRESETS, key_location};
-use haft_tui::app::{LoginProvider, SettingRow};
+use haft_providers::{
+    KeyLocation, LocalServer, ModelsFile, PRESETS, default_model, key_location, local_servers,
+};
+use haft_tui::app::{LoginProvider, SavedKey, SettingRow};
 
 use super::UiContext;
 use crate::caller::require_person;
+use crate::run::MachineWithKeys;
 use crate::tool_sandbox::{ToolPathReader, check_path_list};
 use crate::{login, setup};
 
@@ -109,17 +112,26 @@ fn extension_themes(context: &UiContext) -> anyhow::Result<Vec<(String, String)>
     Ok(named.collect())
 }
 
-/// Returns the providers and the source of each key.
-pub(super) fn list_providers(home: &Home) -> Vec<LoginProvider> {
+/// Returns the providers, the source of each key, and the servers on this machine.
+pub(super) async fn list_providers(context: Arc<UiContext>) -> Vec<LoginProvider> {
+    let home = &context.home;
     let models = ModelsFile::load(&home.models_file()).unwrap_or_default();
     let auth = AuthFile::load(&home.auth_file()).unwrap_or_default();
+    let servers = local_servers(&models, &MachineWithKeys::new(&auth)).await;
+    let local: Vec<&str> =
+        PRESETS.iter().filter(|preset| preset.local_port.is_some()).map(|preset| preset.name).collect();
     let names = PRESETS.iter().map(|preset| preset.name).chain(models.custom_providers());
     let provider = |name: &str| {
         let KeyLocation { stored_as, variable } = key_location(name, &models)?;
         let variable = variable.filter(|name| std::env::var_os(name).is_some_and(|key| !key.is_empty()));
         let stored = auth.key(&stored_as).is_some();
         let key = variable.or_else(|| stored.then(|| "auth.json".to_owned()));
-        Some(LoginProvider { name: name.to_owned(), key, stored })
+        let server = servers.iter().find(|server| server.preset.name == name);
+        let model = server.and_then(|server| server.models.first().cloned());
+        let model = model.or_else(|| default_model(name, &models)).map(|model| format!("{name}/{model}"));
+        let server = server.map(LocalServer::location);
+        let is_local = local.contains(&name);
+        Some(LoginProvider { name: name.to_owned(), key, stored, is_local, server, model })
     };
     let mut all: Vec<LoginProvider> = names.filter_map(provider).collect();
     let mut seen = std::collections::HashSet::new();
@@ -132,14 +144,16 @@ pub(super) async fn login(
     context: Arc<UiContext>,
     provider: String,
     key: SecretString,
-) -> anyhow::Result<String> {
+) -> anyhow::Result<SavedKey> {
     require_person("a change of the keys")?;
     let home = &context.home;
     let key = login::parse_key(key.expose_secret())?;
     let models = ModelsFile::load(&home.models_file())?;
     let probed = login::verify_key(home, &provider, &key, &models, |_| {}).await;
     probed.map_err(|error| error.context("the key was not saved; check the key"))?;
-    Ok(login::store(home, &provider, &key, &models)?.join("; "))
+    let message = login::store(home, &provider, &key, &models)?.join("; ");
+    let model = default_model(&provider, &models).map(|model| format!("{provider}/{model}"));
+    Ok(SavedKey { message, model })
 }
 
 pub(super) fn logout(home: &Home, provider: String) -> anyhow::Result<String> {

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
+use anyhow::Context as _;
 use haft_core::hooks::{ReviewedUserBash, UserBash};
 use haft_core::sanitize::{sanitize, sanitize_line};
 use haft_protocol::rpc::{CommandFailure, ErrorCode};
@@ -14,8 +15,22 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::UiBackend;
-use crate::timeouts::SHELL;
+use crate::timeouts::{DEMO, SHELL};
 use crate::token::VARIABLES as TOKEN_VARIABLES;
+
+/// Plays `haft demo` and returns its output.
+pub(super) async fn play_demo() -> anyhow::Result<String> {
+    let haft = std::env::current_exe().context("cannot find the program file of haft")?;
+    let mut demo = tokio::process::Command::new(haft);
+    demo.arg("demo").stdin(Stdio::null()).kill_on_drop(true);
+    let played = tokio::time::timeout(DEMO, demo.output()).await.context("the demo did not end")?;
+    let played = played.context("cannot start the demo")?;
+    // The progress is on standard error, the answer on standard output.
+    let [progress, answer] =
+        [played.stderr, played.stdout].map(|text| sanitize(&String::from_utf8_lossy(&text)));
+    anyhow::ensure!(played.status.success(), "the demo failed: {progress}");
+    Ok(format!("{progress}{answer}"))
+}
 
 /// The running commands.
 #[derive(Default)]

@@ -1,6 +1,6 @@
 //! Replies of the backend.
 
-use super::super::commands;
+use super::super::commands::{self, login};
 use super::super::view::inline_view;
 use super::{approve, events, pick, prompt, shell};
 use haft_protocol::content::joined_text;
@@ -12,7 +12,9 @@ use super::super::intent::{AnswerUse, ChoiceUse};
 use super::super::menu::{PendingPicker, setting_row};
 use super::super::pending_request::{ListUse, PendingRequest};
 use super::super::state::AppState;
-use super::super::{BackendReply, BackendRequest, LoginProvider, SettingRow, TrustReview, settings};
+use super::super::{
+    BackendReply, BackendRequest, LoginProvider, SavedKey, SettingRow, TrustReview, settings,
+};
 use crate::dialog::{AnswerKind, Question};
 use crate::picker::{PickerAbilities, PickerRow};
 use haft_protocol::rpc::ListSessions;
@@ -44,11 +46,22 @@ pub(super) fn handle_backend_reply(state: &mut AppState, reply: BackendReply) {
         BackendReply::History(Err(failure)) => state.show_error(failure.error),
         BackendReply::Image(number, image) => prompt::handle_image(state, number, image),
         BackendReply::Providers(providers) => show_providers(state, providers),
-        BackendReply::Login(outcome) | BackendReply::Logout(outcome) => {
-            state.stack.composer.completions_mut().providers = None;
-            state.stack.composer.completions_mut().models = None;
+        BackendReply::Login(outcome) => {
+            forget_providers(state);
+            match outcome {
+                Ok(SavedKey { message, model }) => {
+                    state.show_info(message);
+                    login::use_new_key(state, model.as_deref());
+                }
+                Err(failure) => state.show_error(failure.error),
+            }
+        }
+        BackendReply::Logout(outcome) => {
+            forget_providers(state);
             show_outcome(state, outcome);
         }
+        BackendReply::Demo(Ok(text)) => state.show_page("Demo", format!("```text\n{text}\n```\n")),
+        BackendReply::Demo(Err(failure)) => state.show_error(failure.error),
         BackendReply::Export(Ok(path)) => state.show_info(format!("exported to {}", path.display())),
         BackendReply::Export(Err(failure)) => state.show_error(failure.error),
         BackendReply::Delete(Ok(_)) => {
@@ -78,6 +91,11 @@ pub(super) fn handle_backend_reply(state: &mut AppState, reply: BackendReply) {
             problems.into_iter().chain(missing).for_each(|problem| state.show_error(problem));
         }
     }
+}
+
+fn forget_providers(state: &mut AppState) {
+    state.stack.composer.completions_mut().providers = None;
+    state.stack.composer.completions_mut().models = None;
 }
 
 fn show_outcome(state: &mut AppState, outcome: Result<String, CommandFailure>) {
@@ -121,31 +139,34 @@ pub(super) fn show_deferred_updates(state: &mut AppState) {
 }
 
 fn show_providers(state: &mut AppState, providers: Vec<LoginProvider>) {
-    let (purpose, title) = match state.pending_picker.take() {
-        Some(PendingPicker::Login) => (ChoiceUse::Login, "Save an API key for"),
-        Some(PendingPicker::Logout) => (ChoiceUse::Logout, "Remove the API key of"),
+    match state.pending_picker.take() {
+        Some(PendingPicker::Login) => login::show_login_menu(state, &providers),
+        Some(PendingPicker::Logout) => show_stored_keys(state, &providers),
         other => {
             state.pending_picker = other;
             state.stack.composer.update_completions(|known| known.providers = Some(providers));
             return;
         }
-    };
-    let shown = providers.iter().filter(|provider| purpose == ChoiceUse::Login || provider.stored);
-    let rows: Vec<PickerRow> = shown
+    }
+    state.stack.composer.completions_mut().providers = Some(providers);
+}
+
+fn show_stored_keys(state: &mut AppState, providers: &[LoginProvider]) {
+    let stored = providers.iter().filter(|provider| provider.stored);
+    let rows: Vec<PickerRow> = stored
         .map(|provider| PickerRow {
             key: provider.name.clone(),
             text: provider.name.clone(),
             detail: provider.key.as_ref().map_or_else(String::new, |key| format!("key from {key}")),
-            current: provider.key.is_some(),
+            current: true,
             ..PickerRow::default()
         })
         .collect();
-    state.stack.composer.completions_mut().providers = Some(providers);
     if rows.is_empty() {
         state.show_info("no saved API keys");
         return;
     }
-    state.open_menu(title, rows, PickerAbilities::default(), purpose);
+    state.open_menu("Remove the API key of", rows, PickerAbilities::default(), ChoiceUse::Logout);
 }
 
 fn show_trust_review(state: &mut AppState, review: TrustReview) {

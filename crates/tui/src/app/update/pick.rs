@@ -1,6 +1,7 @@
 //! Pickers: their rows, and the actions of the selected rows.
 
 use super::super::commands;
+use super::super::commands::login;
 use super::super::commands::sessions;
 use super::super::commands::setup;
 use haft_protocol::rpc::{EntryInfo, MoveTo, SetModel, SetName, SetTools, TreeData};
@@ -62,7 +63,7 @@ pub(super) fn apply_choice(state: &mut AppState, purpose: ChoiceUse, key: &str) 
                 .out
                 .ask_backend(BackendRequest::Set { name: settings::THEME.to_owned(), value: key.to_owned() });
         }
-        ChoiceUse::Login => commands::run(state, "login", key),
+        ChoiceUse::Login => login::apply_login_choice(state, key),
         ChoiceUse::Logout => commands::run(state, "logout", key),
     }
 }

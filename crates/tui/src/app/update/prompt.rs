@@ -4,7 +4,7 @@ use haft_protocol::content::Image;
 use haft_protocol::rpc::{CommandFailure, FollowUp, PromptCommand, RunCommand, SteerCommand};
 
 use super::super::BackendRequest;
-use super::super::commands::{self, BuiltInCommand};
+use super::super::commands::{self, BuiltInCommand, login};
 use super::super::deferred_input::{MessageSource, UnsentMessage};
 use super::super::image_prompts::{ImageLoadOutcome, ImagePrompt};
 use super::super::pending_request::{PendingRequest, TakeBackUse};
@@ -81,6 +81,13 @@ fn dispatch_input(state: &mut AppState, unsent: &UnsentMessage) {
         ParsedInput::Shell(command, send_output) => {
             add_to_history(state, submission);
             shell::run_shell_command(state, command.to_owned(), send_output);
+        }
+        ParsedInput::Prompt if state.session.has_no_model() => {
+            state.show_error("no model is selected; the prompt was not sent");
+            if *source != MessageSource::LinearInput {
+                state.stack.composer.restore_prompts([&submission.content]);
+            }
+            login::connect(state);
         }
         ParsedInput::Prompt => {
             add_to_history(state, submission);

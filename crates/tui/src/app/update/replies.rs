@@ -1,5 +1,6 @@
 //! Replies to requests.
 
+use super::super::commands::login;
 use super::super::commands::sessions;
 use super::super::commands::setup;
 use super::super::view::inline_view;
@@ -204,6 +205,9 @@ fn handle_hello(state: &mut AppState, data: HelloData) {
     if state.out.session().is_none() && !data.session.is_empty() {
         state.out.set_session(data.session.clone());
         state.load_conversation(&data.session);
+        if state.session.has_no_model() && !state.awaits_session_choice {
+            login::connect(state);
+        }
     }
 }
 

@@ -38,7 +38,8 @@ pub(in crate::app) fn rows(state: &AppState, width: u16, look: &DrawContext) -> 
     let session = &state.session;
     let key = |action: crate::keys::Action| state.keymap.keys(action).first();
     let model = match session.model.as_str() {
-        "" => String::new(),
+        "" => "opening the session…".to_owned(),
+        _ if session.has_no_model() => "no model is selected; /login connects one".to_owned(),
         model => format!("{}/{model}", session.provider),
     };
     let help = key(App::Help.into()).map_or_else(|| "/help".to_owned(), ToString::to_string);

@@ -16,8 +16,8 @@ use haft_protocol::rpc::{
     ServerLine,
 };
 use haft_tui::app::{
-    self, AppOptions, AppState, BackendReply, BackendRequest, Effect, FileList, LoginProvider, TrustReview,
-    UiEvent,
+    self, AppOptions, AppState, BackendReply, BackendRequest, Effect, FileList, LoginProvider, SavedKey,
+    TrustReview, UiEvent,
 };
 use haft_tui::draw_context::DrawContext;
 use haft_tui::theme::Theme;
@@ -42,6 +42,8 @@ pub(crate) struct Fake {
     /// The commands whose replies the test sends.
     pub(crate) hold: Vec<&'static str>,
     pub(crate) busy: bool,
+    /// The provider and the model of the session.
+    model: (String, String),
     name: Option<String>,
     /// The tokens in the context.
     pub(crate) context: u64,
@@ -71,7 +73,20 @@ impl Fake {
         Self::begun(options, true)
     }
 
+    /// Returns an interface whose session has no model.
+    pub(crate) fn without_model(options: AppOptions) -> Self {
+        Self::begun_with(options, false, (app::NO_MODEL, app::NO_MODEL))
+    }
+
     fn begun(options: AppOptions, keeps_conversations: bool) -> Self {
+        Self::begun_with(options, keeps_conversations, ("anthropic", "claude-opus"))
+    }
+
+    fn begun_with(
+        options: AppOptions,
+        keeps_conversations: bool,
+        model: (&'static str, &'static str),
+    ) -> Self {
         let now = Instant::now();
         let size = options.size;
         let version = "0.1.0".to_owned();
@@ -85,6 +100,7 @@ impl Fake {
             held: Vec::new(),
             hold: Vec::new(),
             busy: false,
+            model: (model.0.to_owned(), model.1.to_owned()),
             name: None,
             context: 34_000,
             said: 3,
@@ -267,7 +283,8 @@ impl Fake {
     fn data(&mut self, request: &RpcRequest) -> String {
         match &request.command {
             Command::Hello(_) => format!(
-                r#"{{"protocol_version":1,"version":"0.1.0","provider":"anthropic","model":"claude-opus","session":"{SESSION}"}}"#
+                r#"{{"protocol_version":1,"version":"0.1.0","provider":"{}","model":"{}","session":"{SESSION}"}}"#,
+                self.model.0, self.model.1
             ),
             Command::GetState(_) => self.state_data(request),
             Command::ListCommands(_) => data::COMMANDS.to_owned(),
@@ -280,6 +297,7 @@ impl Fake {
             }
             Command::SetModel(set) => {
                 let (provider, model) = set.model.split_once('/').unwrap_or(("anthropic", &set.model));
+                self.model = (provider.to_owned(), model.to_owned());
                 serde_json::json!({ "provider": provider, "model": model }).to_string()
             }
             Command::SetThinking(set) => serde_json::json!({ "level": set.level.name() }).to_string(),
@@ -345,7 +363,7 @@ impl Fake {
         let usage = RawJson::parse(if self.context > 0 { data::USED } else { data::UNUSED }).unwrap();
         let queue = serde_json::json!({ "steering": self.waiting, "follow_up": [], "next_turn": [] });
         serde_json::json!({
-            "provider": "anthropic", "model": "claude-opus", "cwd": "/projects/haft", "message_count": 0,
+            "provider": self.model.0, "model": self.model.1, "cwd": "/projects/haft", "message_count": 0,
             "busy": self.busy, "name": self.name, "usage": usage, "session": session, "thinking": "high",
             "context": { "tokens": self.context, "estimated": 0, "window": 200_000 }, "prompts": 0, "queue": queue,
         })
@@ -371,12 +389,33 @@ impl Fake {
                     name: "anthropic".to_owned(),
                     key: Some("auth.json".to_owned()),
                     stored: true,
+                    is_local: false,
+                    server: None,
+                    model: Some("anthropic/claude-opus".to_owned()),
                 },
-                LoginProvider { name: "openai".to_owned(), key: None, stored: false },
+                LoginProvider {
+                    name: "openai".to_owned(),
+                    key: None,
+                    stored: false,
+                    is_local: false,
+                    server: None,
+                    model: Some("openai/gpt-5".to_owned()),
+                },
+                LoginProvider {
+                    name: "ollama".to_owned(),
+                    key: None,
+                    stored: false,
+                    is_local: true,
+                    server: Some("port 11434".to_owned()),
+                    model: Some("ollama/qwen3".to_owned()),
+                },
             ]),
-            BackendRequest::Login { .. } | BackendRequest::Logout { .. } => {
-                BackendReply::Login(Ok("the key is stored".to_owned()))
-            }
+            BackendRequest::Login { provider, .. } => BackendReply::Login(Ok(SavedKey {
+                message: "the key is stored".to_owned(),
+                model: Some(format!("{provider}/default")),
+            })),
+            BackendRequest::Logout { .. } => BackendReply::Logout(Ok("the key is removed".to_owned())),
+            BackendRequest::Demo => BackendReply::Demo(Ok("Berlin: 16°C, fog".to_owned())),
             BackendRequest::Export { .. } => BackendReply::Export(Ok("/projects/haft/session.html".into())),
             BackendRequest::Delete { session } => BackendReply::Delete(Ok(session)),
             BackendRequest::Rename { session, name } => BackendReply::Rename(Ok((session, Some(name)))),

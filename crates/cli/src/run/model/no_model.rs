@@ -1,0 +1,24 @@
+//! The stand-in for a model that is not configured, so that the interactive mode can open and offer a choice.
+
+use async_trait::async_trait;
+use haft_core::model::{Model, ModelError, ModelErrorKind, ModelInfo, ModelRequest, ModelStream};
+use haft_tui::app::NO_MODEL;
+use tokio_util::sync::CancellationToken;
+
+/// A model that answers each request with an error.
+#[derive(Debug)]
+pub(in crate::run) struct NoModel {
+    /// The reason, with the next step.
+    pub(in crate::run) reason: String,
+}
+
+#[async_trait]
+impl Model for NoModel {
+    fn info(&self) -> ModelInfo {
+        ModelInfo { provider: NO_MODEL.to_owned(), model: NO_MODEL.to_owned() }
+    }
+
+    async fn stream(&self, _: CancellationToken, _: ModelRequest) -> Result<ModelStream, ModelError> {
+        Err(ModelError::new(ModelErrorKind::Auth, self.reason.clone()))
+    }
+}
