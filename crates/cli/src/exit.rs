@@ -85,6 +85,13 @@ impl Exit {
     pub(crate) fn from_error(error: &anyhow::Error) -> Self {
         error.downcast_ref::<ExitCodeError>().map_or(Self::Failure, |coded| coded.exit)
     }
+
+    /// Returns the error to which an exit code was attached, if it has this type.
+    pub(crate) fn error_beneath<E: std::error::Error + Send + Sync + 'static>(
+        error: &anyhow::Error,
+    ) -> Option<&E> {
+        error.downcast_ref::<ExitCodeError>()?.error.downcast_ref()
+    }
 }
 
 /// Attaches exit codes to errors.

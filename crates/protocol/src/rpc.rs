@@ -52,9 +52,9 @@ pub use command::{
 pub use data::{
     AppendedData, CommandActionKind, CommandInfo, CommandResult, CommandsData, CompletionsData, ContextData,
     EntryInfo, ExtensionInfo, ExtensionsData, HelloData, InterruptData, MessagesData, ModelData, ModelInfo,
-    ModelsData, MovedData, NoData, PongData, QueueData, QueuedData, ReloadData, SentData, SessionData,
-    SessionInfo, SessionsData, ShownBlock, ShownMessage, StartedData, StateData, StatusItem, ThinkingData,
-    ToolInfo, ToolsData, ToolsSet, TreeData,
+    ModelPrices, ModelsData, MovedData, NoData, PongData, QueueData, QueuedData, ReloadData, SentData,
+    SessionData, SessionInfo, SessionsData, ShownBlock, ShownMessage, StartedData, StateData, StatusItem,
+    ThinkingData, ToolInfo, ToolsData, ToolsSet, TreeData,
 };
 pub use dialog::{UiEnd, UiKind, UiRequest, UiResponse};
 pub use event::{ClientEvent, EventLine, PanelContent, RpcEvent, SessionEnd};

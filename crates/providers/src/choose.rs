@@ -25,7 +25,9 @@ use provider::ProviderCandidate;
 pub use check::{KeyError, check_key, key_server};
 pub use local::{LocalServer, local_servers};
 pub use machine::SystemProbe;
-pub use provider::{KeyLocation, default_model, key_location, known_keys, resolve_model, split_provider};
+pub use provider::{
+    KeyLocation, default_model, is_usable, key_location, known_keys, resolve_model, split_provider,
+};
 
 /// The user's preferences from flags and configuration; all are optional.
 #[derive(Clone, Default)]

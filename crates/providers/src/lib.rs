@@ -40,7 +40,7 @@ mod wire;
 pub use catalog::{KnownModel, find_model, model_catalog};
 pub use choose::{
     ChoiceReason, ChooseError, ChosenModel, EnvironmentProbe, KeyError, KeyLocation, LocalServer,
-    ModelChoice, ModelPreference, OpenError, SystemProbe, check_key, choose_model, default_model,
+    ModelChoice, ModelPreference, OpenError, SystemProbe, check_key, choose_model, default_model, is_usable,
     key_location, key_server, known_keys, local_servers, resolve_model, split_provider,
 };
 pub use config::{ApiDialect, ConfigError, ModelConfig};

@@ -1,9 +1,11 @@
 //! `haft --list-models`: the models of local servers, those of `models.json`, and the known ones.
 
+use std::collections::HashMap;
+
 use haft_config::Settings;
 use haft_core::model::{ModelFacts, ThinkingLevel, TokenPrices};
 use haft_protocol::rpc;
-use haft_providers::{local_servers, model_catalog};
+use haft_providers::{is_usable, local_servers, model_catalog};
 use serde_json::{Value, json};
 
 use crate::console::print;
@@ -11,6 +13,10 @@ use crate::exit::Exit;
 use crate::setup::RunSetup;
 
 use super::model::MachineWithKeys;
+
+/// The sources of models that no server listed.
+const BUILT_IN: &str = "built-in";
+const MODELS_FILE: &str = "models.json";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ModelListFormat {
@@ -63,8 +69,29 @@ pub(super) async fn print_model_list(
 
 /// Returns all models for clients, except deprecated ones.
 pub(crate) async fn for_clients(setup: &RunSetup) -> Vec<rpc::ModelInfo> {
-    let listed = gather_models(setup).await.into_iter().filter(|listed| !listed.deprecated);
-    listed.map(ListedModel::into_model_info).collect()
+    let machine = MachineWithKeys::new(&setup.auth);
+    let listed = gather_models(setup).await;
+    let is_served = |provider: &str| {
+        listed.iter().any(|listed| {
+            listed.provider == provider && ![BUILT_IN, MODELS_FILE].contains(&listed.source.as_str())
+        })
+    };
+    let mut available = HashMap::new();
+    let mut infos = Vec::new();
+    for model in listed.iter().filter(|listed| !listed.deprecated) {
+        let is_available = *available.entry(model.provider.as_str()).or_insert_with(|| {
+            is_usable(&model.provider, &setup.models, &machine) || is_served(&model.provider)
+        });
+        let info = model.clone().into_model_info();
+        infos.push(rpc::ModelInfo { available: (!is_available).then_some(false), ..info });
+    }
+    infos
+}
+
+/// Returns the ids of all models of a provider.
+pub(super) async fn model_ids(setup: &RunSetup, provider: &str) -> Vec<String> {
+    let listed = gather_models(setup).await.into_iter();
+    listed.filter(|listed| listed.provider == provider).map(|listed| listed.model).collect()
 }
 
 /// Returns all models. An entry of `models.json` replaces other entries of the same model.
@@ -73,7 +100,7 @@ async fn gather_models(setup: &RunSetup) -> Vec<ListedModel> {
         provider: own.provider,
         model: own.model,
         facts: own.facts,
-        source: "models.json".to_owned(),
+        source: MODELS_FILE.to_owned(),
         deprecated: false,
     });
     let own: Vec<ListedModel> = own.collect();
@@ -93,7 +120,7 @@ async fn gather_models(setup: &RunSetup) -> Vec<ListedModel> {
         provider: known.provider.to_owned(),
         model: known.model,
         facts: known.facts,
-        source: "built-in".to_owned(),
+        source: BUILT_IN.to_owned(),
         deprecated: known.deprecated,
     });
     let others: Vec<ListedModel> =
@@ -136,7 +163,8 @@ impl ListedModel {
     }
 
     fn into_model_info(self) -> rpc::ModelInfo {
-        let ModelFacts { name, window, max_output, thinking, images, .. } = self.facts;
+        let ModelFacts { name, window, max_output, thinking, images, prices, .. } = self.facts;
+        let prices = prices.map(|TokenPrices { input, output, .. }| rpc::ModelPrices { input, output });
         rpc::ModelInfo {
             id: self.model,
             provider: self.provider,
@@ -146,6 +174,8 @@ impl ListedModel {
             name,
             thinking,
             images,
+            prices,
+            available: None,
         }
     }
 

@@ -20,6 +20,7 @@ use crate::exit::{Exit, OrExit as _};
 use crate::setup::RunSetup;
 use haft_core::sanitize::sanitize_line;
 
+use super::list::model_ids;
 use no_model::NoModel;
 
 pub(super) async fn choose(args: &RunArgs, setup: &RunSetup) -> anyhow::Result<Arc<dyn Model>> {
@@ -42,7 +43,7 @@ pub(super) fn or_no_model(
         other => return other,
     };
     let reason = sanitize_line(&format!("{error:#}"));
-    if !matches!(error.downcast_ref::<ChooseError>(), Some(ChooseError::Nothing)) {
+    if !matches!(Exit::error_beneath(&error), Some(ChooseError::Nothing)) {
         note(&format!("haft: {reason}"));
     }
     Ok(Arc::new(NoModel { reason }))
@@ -77,7 +78,28 @@ pub(crate) async fn choose_by_name(
     let (_, fixed) = provider_of(&model_preferences(args, setup), setup.settings(), first);
     let (provider, model) =
         resolve_model(name, &asked.provider, fixed, &setup.models, &MachineWithKeys::new(&setup.auth));
+    // A name with its provider is used even if haft does not know the model.
+    if name != format!("{provider}/{model}") {
+        check_known_model(setup, &provider, &model).await?;
+    }
     choose_for_client(args, setup, first, &provider, &model).await
+}
+
+/// Fails if the models of the provider are known and this one is not among them.
+async fn check_known_model(setup: &RunSetup, provider: &str, model: &str) -> anyhow::Result<()> {
+    /// The minimum similarity, from 0 to 1, of a suggested name.
+    const ALIKE: f64 = 0.7;
+    let known = model_ids(setup, provider).await;
+    if known.is_empty() || known.iter().any(|id| id == model) {
+        return Ok(());
+    }
+    let likeness = |id: &str| strsim::jaro_winkler(id, model);
+    let nearest = known.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    let hint = match nearest.filter(|id| likeness(id) >= ALIKE) {
+        Some(id) => format!("did you mean {id}?"),
+        None => "haft --list-models lists the known models;".to_owned(),
+    };
+    anyhow::bail!("unknown model {model:?} of {provider}; {hint} {provider}/{model} uses the name anyway")
 }
 
 /// Opens the model that a client selected. Settings for the provider of the `first` model apply to that provider only.

@@ -19,7 +19,7 @@ pub use greeting::{HelloData, PongData};
 pub use message::{MessagesData, ShownBlock, ShownMessage};
 pub use record::{AppendedData, SentData};
 pub use session::{EntryInfo, MovedData, SessionData, SessionInfo, SessionsData, TreeData};
-pub use setup::{ModelData, ModelInfo, ModelsData, ThinkingData, ToolsData, ToolsSet};
+pub use setup::{ModelData, ModelInfo, ModelPrices, ModelsData, ThinkingData, ToolsData, ToolsSet};
 pub use state::{InterruptData, QueuedData, StartedData, StateData};
 
 /// No data: the reply has no `data`.

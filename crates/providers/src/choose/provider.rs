@@ -29,6 +29,12 @@ pub fn default_model(provider: &str, models: &ModelsFile) -> Option<String> {
     ProviderCandidate::by_name(provider, models)?.default_model()
 }
 
+/// True if a provider has a key or needs none.
+pub fn is_usable(provider: &str, models: &ModelsFile, environment: &dyn EnvironmentProbe) -> bool {
+    ProviderCandidate::by_name(provider, models)
+        .is_some_and(|provider| provider.usable_reason(environment).is_some())
+}
+
 /// Splits `provider/model` if the provider is known; returns the provider and the model's id. `beside` is a separately
 /// specified provider: then only its own name is removed, unless the name is part of the id.
 pub fn split_provider(model: &str, beside: Option<&str>, models: &ModelsFile) -> Option<(String, String)> {

@@ -91,9 +91,9 @@ impl<S: SessionProvider> RpcServer<S> {
                 self.ending.clone(),
                 wish,
             ),
-            Command::GetModels(_) => {
+            Command::GetModels(wish) => {
                 let opened = self.open_sessions.opened_session(about).map(AsRef::as_ref);
-                setup::get_models(opened, Arc::clone(&self.sessions), self.ending.clone())
+                setup::get_models(opened, Arc::clone(&self.sessions), self.ending.clone(), wish)
             }
             Command::NewSession(wish) => return self.new_session(ticket, wish, caller),
             Command::SwitchSession(_) => return self.switch_session(ticket, about, caller),

@@ -6,8 +6,8 @@ use haft_core::SessionStats;
 use haft_core::model::ModelInfo;
 use haft_protocol::rpc;
 use haft_protocol::rpc::{
-    CommandFailure, ErrorCode, HelloData, ModelData, ModelsData, PROTOCOL_VERSION, SetModel, SetThinking,
-    SetTools, StateData, ThinkingData, ToolsData, ToolsSet, capability,
+    CommandFailure, ErrorCode, GetModels, HelloData, ModelData, ModelsData, PROTOCOL_VERSION, SetModel,
+    SetThinking, SetTools, StateData, ThinkingData, ToolsData, ToolsSet, capability,
 };
 use haft_protocol::thinking::ThinkingLevel;
 use tokio_util::sync::CancellationToken;
@@ -24,10 +24,17 @@ pub(super) fn get_models(
     session: Option<&OpenedSession>,
     sessions: Arc<impl SessionProvider>,
     ending: CancellationToken,
+    wish: GetModels,
 ) -> CommandExecution {
     let asked = session.map(|session| (session.agent.model(), session.agent.model_facts()));
     CommandExecution::until_cancelled(ending, async move {
         let mut models = sessions.models().await?;
+        let own = asked.as_ref().map(|(info, _)| info.provider.clone());
+        for known in models.iter_mut().filter(|known| Some(&known.provider) == own.as_ref()) {
+            known.available = None;
+        }
+        models.retain(|known| wish.all == Some(true) || known.is_available());
+        models.sort_by_key(|known| !known.is_available());
         if let Some((ModelInfo { provider, model }, facts)) = asked
             && !models.iter().any(|known| known.provider == provider && known.id == model)
         {
@@ -42,6 +49,8 @@ pub(super) fn get_models(
                 name: facts.name,
                 thinking: facts.thinking,
                 images: facts.images,
+                prices: None,
+                available: None,
             });
         }
         reply_data(ModelsData { models })

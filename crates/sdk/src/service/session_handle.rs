@@ -240,7 +240,7 @@ impl<'a> SessionHandle<'a> {
     /// As [`abort`](Self::abort).
     #[doc(alias = "get_models")]
     pub async fn models(&self) -> Result<ModelsData, HostError> {
-        self.execute_command(GetModels {}).await
+        self.execute_command(GetModels::default()).await
     }
 
     /// Switches the model from the next step on: an id, or `PROVIDER/MODEL`.

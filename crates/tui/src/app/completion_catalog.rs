@@ -129,6 +129,7 @@ impl CompletionCatalog {
                 let models = self.models.as_ref()?.iter();
                 let named = |model: &ModelInfo| format!("{}/{}", model.provider, model.id);
                 models
+                    .filter(|model| model.is_available())
                     .map(|model| argument(&named(model), model.name.as_deref().unwrap_or_default()))
                     .collect()
             }

@@ -280,7 +280,7 @@ impl Composer {
             Some(CommandArgumentKind::Models)
                 if known.models.is_none() && !out.is_pending(PendingRequest::is_models) =>
             {
-                out.send(GetModels {}, PendingRequest::Models(ListUse::CacheOnly));
+                out.send(GetModels { all: Some(true) }, PendingRequest::Models(ListUse::CacheOnly));
             }
             Some(CommandArgumentKind::Sessions)
                 if known.sessions.is_none() && !out.is_pending(PendingRequest::is_sessions) =>

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use haft_test_support::model_server::{AnswerFault, Scenario};
+use haft_test_support::model_server::{AnswerFault, Scenario, WireFormat};
 use serde_json::{Value, json};
 
 use super::rpc_client::{Client, text_of};
@@ -141,9 +141,15 @@ fn lists_models_and_switches_model() {
     let script = json!({"model": "other", "steps": [{"say": [{"text": "From the other."}]}]});
     std::fs::write(&other, script.to_string()).unwrap();
     let mut client = Client::of(&scene, &[]);
-    let models = client.done("get_models", &json!({}));
+    let models = client.done("get_models", &json!({"all": true}));
     let models = models["models"].as_array().unwrap();
-    assert!(models.iter().any(|model| model["provider"] == "anthropic" && model["reasoning"] == true));
+    let is_marked = |model: &&Value| model["provider"] == "anthropic" && model["available"] == false;
+    let marked = models.iter().find(is_marked).unwrap();
+    assert!(marked["reasoning"] == true && marked["prices"]["input"].is_number(), "{marked}");
+    let usable = client.done("get_models", &json!({}));
+    let usable = usable["models"].as_array().unwrap();
+    assert!(usable.iter().all(|model| model["available"].is_null()) && usable.len() < models.len());
+    assert!(usable.iter().any(|model| model["provider"] == "scripted"), "the session's own model is listed");
     assert_eq!(client.prompt("hi"), "From the first.");
     let (code, error) = client.refused("set_model", &json!({"model": "scripted/gone.json"}));
     assert!(code == "model_not_found" && error.contains("gone.json"), "{code}: {error}");
@@ -151,6 +157,20 @@ fn lists_models_and_switches_model() {
     let set = client.done("set_model", &json!({"model": format!("scripted/{}", other.display())}));
     assert_eq!(set, json!({"provider": "scripted", "model": "other"}));
     assert_eq!(client.prompt("hi"), "From the other.");
+    client.end().expect(0);
+}
+
+#[test]
+fn set_model_refuses_unknown_ids_and_suggests_a_known_one() {
+    let scene = Scene::speaking(WireFormat::Anthropic, vec![]);
+    let mut client = Client::of(&scene, &[]);
+    let (code, error) = client.refused("set_model", &json!({"model": "claude-sonet-5-5"}));
+    assert!(
+        code == "model_not_found" && error.contains("did you mean claude-sonnet-5-5?"),
+        "{code}: {error}"
+    );
+    let named = client.done("set_model", &json!({"model": "anthropic/claude-sonet-5-5"}));
+    assert_eq!(named["model"], "claude-sonet-5-5", "a name with its provider is used as it is");
     client.end().expect(0);
 }
 

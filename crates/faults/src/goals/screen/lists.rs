@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use haft_protocol::event::AgentEvent;
-use haft_tui::app::{BackendReply, LoginProvider, SettingRow, TrustReview, UiEvent};
+use haft_tui::app::{BackendReply, FileList, LoginProvider, SettingRow, TrustReview, UiEvent};
 use serde_json::{Value, json};
 
 use super::around::{extension_json, session};
@@ -199,6 +199,9 @@ fn list_providers(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()>
         name: name.to_owned(),
         key: Some(key.to_owned()),
         stored: true,
+        is_local: true,
+        server: Some(key.to_owned()),
+        model: Some(format!("{name}/{key}")),
     };
     stage.answer(BackendReply::Providers(text_pairs(texts).map(provider).collect()));
     Ok(())
@@ -239,7 +242,8 @@ fn complete_command(stage: &mut HeadlessInterface, texts: &[String]) -> Result<(
 
 fn complete_file(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     stage.write("")?;
-    stage.answer(BackendReply::Files(texts.iter().map(|text| format!("zz{text}")).collect()));
+    let paths = texts.iter().map(|text| format!("zz{text}")).collect();
+    stage.answer(BackendReply::Files(FileList { paths, is_cut: false }));
     stage.type_text("@zz");
     Ok(())
 }

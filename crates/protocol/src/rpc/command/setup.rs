@@ -15,7 +15,11 @@ pub struct SetModel {
 
 /// Lists the available models.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct GetModels {}
+pub struct GetModels {
+    /// True lists also the models of providers without a key or a server. Since haft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub all: Option<bool>,
+}
 
 /// Sets the thinking level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -15,14 +15,14 @@ pub struct ModelData {
 }
 
 /// The available models.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ModelsData {
-    /// The models, grouped by provider.
+    /// The models, grouped by provider; the available ones first.
     pub models: Vec<ModelInfo>,
 }
 
 /// The known facts of a model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ModelInfo {
     /// The model's id at the provider.
     pub id: String,
@@ -43,6 +43,28 @@ pub struct ModelInfo {
     /// True if the model accepts images; absent if unknown. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub images: Option<bool>,
+    /// The prices; absent if unknown. Since haft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prices: Option<ModelPrices>,
+    /// False if the provider's key or its server is missing; absent otherwise. Since haft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub available: Option<bool>,
+}
+
+impl ModelInfo {
+    /// True unless the provider's key or its server is missing.
+    pub fn is_available(&self) -> bool {
+        self.available != Some(false)
+    }
+}
+
+/// The prices of a model, in US dollars per million tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ModelPrices {
+    /// Uncached input.
+    pub input: f64,
+    /// Output, including thinking.
+    pub output: f64,
 }
 
 /// The thinking level from the next step on.

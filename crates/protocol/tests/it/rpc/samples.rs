@@ -77,7 +77,7 @@ fn conversation() -> Vec<Command> {
         GetMessages {}.into(),
         ClearCommand {}.into(),
         SetModel { model: "anthropic/claude".into() }.into(),
-        GetModels {}.into(),
+        GetModels { all: Some(true) }.into(),
         SetThinking { level: ThinkingLevel::High }.into(),
         GetTools {}.into(),
         SetTools { tools: Some(vec!["read".into(), "grep".into()]) }.into(),

@@ -15,11 +15,13 @@ use crate::picker::{PickerAbilities, PickerRow};
 
 pub(super) fn model(state: &mut AppState, args: &str) {
     match args {
-        "" => state.out.send(GetModels {}, PendingRequest::Models(ListUse::Picker)),
+        "" => state.out.send(GetModels { all: Some(true) }, PendingRequest::Models(ListUse::Picker)),
         // A name with a provider is used even if the model is unknown.
         whole if whole.contains('/') => set_model(state, whole),
         name if state.stack.composer.completions().models.is_some() => choose_model(state, name),
-        name => state.out.send(GetModels {}, PendingRequest::Models(ListUse::One(name.to_owned()))),
+        name => state
+            .out
+            .send(GetModels { all: Some(true) }, PendingRequest::Models(ListUse::One(name.to_owned()))),
     }
 }
 

@@ -4,13 +4,14 @@ use super::super::commands;
 use super::super::commands::login;
 use super::super::commands::sessions;
 use super::super::commands::setup;
-use haft_protocol::rpc::{EntryInfo, MoveTo, SetModel, SetName, SetTools, TreeData};
+use haft_protocol::rpc::{EntryInfo, ModelInfo, ModelPrices, MoveTo, SetModel, SetName, SetTools, TreeData};
+use haft_protocol::thinking::ThinkingLevel;
 
 use super::super::intent::{AnswerUse, ChoiceUse};
 use super::super::menu::{session_rows, tool_row, tree_rows};
 use super::super::pending_request::PendingRequest;
 use super::super::state::AppState;
-use super::super::{BackendRequest, SettingRow, settings};
+use super::super::{BackendRequest, NO_MODEL, SettingRow, settings};
 use crate::dialog::{AnswerKind, Question};
 use crate::picker::{PickerAbilities, PickerRow};
 
@@ -42,7 +43,7 @@ pub(super) fn show_new_name(state: &mut AppState, session: &str, name: Option<St
 
 pub(super) fn apply_choice(state: &mut AppState, purpose: ChoiceUse, key: &str) {
     match purpose {
-        ChoiceUse::Model => state.out.send(SetModel { model: key.to_owned() }, PendingRequest::Model),
+        ChoiceUse::Model => choose_model(state, key),
         ChoiceUse::Thinking => commands::run(state, "thinking", key),
         ChoiceUse::Session(_) => commands::run(state, "resume", key),
         ChoiceUse::Tree(entries) => move_to(state, &entries, key),
@@ -68,26 +69,66 @@ pub(super) fn apply_choice(state: &mut AppState, purpose: ChoiceUse, key: &str) 
     }
 }
 
-pub(super) fn pick_model(state: &mut AppState) {
+/// The key of the row that shows the models without a key. No provider has an empty name.
+const ALL_MODELS: &str = "/all";
+
+/// Shows the models that can be used, and the others on request.
+pub(super) fn pick_model(state: &mut AppState, all: bool) {
     let models = state.stack.composer.completions().models.as_deref().unwrap_or_default();
-    let rows = models.iter().map(|model| {
-        let window = match model.context_window {
-            0 => String::new(),
-            window => format!("{}k", window / 1000),
-        };
-        let name = model.name.clone().unwrap_or_default();
-        let parts = [name, window].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>();
-        PickerRow {
+    let listed = models.iter().filter(|model| model.provider != NO_MODEL);
+    let (shown, others): (Vec<_>, Vec<_>) = listed.partition(|model| all || model.is_available());
+    let mut rows: Vec<PickerRow> = shown
+        .into_iter()
+        .map(|model| PickerRow {
             key: format!("{}/{}", model.provider, model.id),
             text: model.id.clone(),
-            detail: parts.join(" · "),
+            detail: model_detail(model),
             current: (&model.provider, &model.id) == (&state.session.provider, &state.session.model),
             group: model.provider.clone(),
             ..PickerRow::default()
-        }
-    });
-    let rows = rows.collect();
+        })
+        .collect();
+    if !others.is_empty() {
+        rows.push(PickerRow {
+            key: ALL_MODELS.to_owned(),
+            text: "more models".to_owned(),
+            detail: format!("{} of providers without a key", others.len()),
+            ..PickerRow::default()
+        });
+    }
     state.open_menu("Model", rows, PickerAbilities::default(), ChoiceUse::Model);
+}
+
+/// Returns the name, the window, the price and the thinking levels of a model.
+fn model_detail(model: &ModelInfo) -> String {
+    let window = match model.context_window {
+        0 => String::new(),
+        window if window % 1_000_000 == 0 => format!("{}M", window / 1_000_000),
+        window => format!("{}k", window / 1000),
+    };
+    let missing = if model.is_available() { "" } else { "no key" };
+    let price = model.prices.map(|ModelPrices { input, output }| format!("${input}/${output} per M"));
+    let thinking = model.thinking.as_deref().and_then(|levels| match levels {
+        [] | [ThinkingLevel::Off] => None,
+        [only] => Some(format!("thinking {}", only.name())),
+        [first, .., last] => Some(format!("thinking {}–{}", first.name(), last.name())),
+    });
+    let parts = [missing.to_owned(), model.name.clone().unwrap_or_default(), window];
+    let parts = parts.into_iter().chain(price).chain(thinking).filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join(" · ")
+}
+
+/// Uses the chosen model. Without a key for its provider, the key is asked for first.
+fn choose_model(state: &mut AppState, key: &str) {
+    if key == ALL_MODELS {
+        return pick_model(state, true);
+    }
+    let models = state.stack.composer.completions().models.as_deref().unwrap_or_default();
+    let chosen = models.iter().find(|model| format!("{}/{}", model.provider, model.id) == key);
+    match chosen.filter(|model| !model.is_available()).map(|model| model.provider.clone()) {
+        Some(provider) => commands::run(state, "login", &provider),
+        None => state.out.send(SetModel { model: key.to_owned() }, PendingRequest::Model),
+    }
 }
 
 pub(super) fn pick_session(state: &mut AppState) {

@@ -249,7 +249,7 @@ fn update_models(state: &mut AppState, data: ModelsData, shown: ListUse) {
     state.stack.composer.update_completions(|known| known.models = Some(data.models));
     match shown {
         ListUse::CacheOnly => {}
-        ListUse::Picker => pick::pick_model(state),
+        ListUse::Picker => pick::pick_model(state, false),
         ListUse::One(name) => setup::choose_model(state, &name),
     }
 }

@@ -30,7 +30,7 @@ fn every_command_has_an_effect() {
 
 #[test]
 fn commands_with_an_argument_run_without_a_picker() {
-    check("/model openai/gpt-5", "> get_models\n> set_model model=\"openai/gpt-5\"");
+    check("/model openai/gpt-5", "> get_models all=true\n> set_model model=\"openai/gpt-5\"");
     check("/thinking high", "> set_thinking level=\"high\"");
     check("/compact keep the names", "> compact instructions=\"keep the names\"");
     check("/export a.html", "? Export { session: \"0199-first\", to: Some(\"a.html\") }");

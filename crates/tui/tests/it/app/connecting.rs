@@ -60,6 +60,20 @@ fn demo_and_second_look_are_offered() {
 }
 
 #[test]
+fn models_without_a_key_come_last_and_ask_for_one() {
+    let mut fake = Fake::new();
+    fake.enter("/model");
+    assert!(!fake.screen().contains("gemini-3"), "{}", fake.screen());
+    fake.keys("ctrl+end");
+    assert!(fake.screen().contains("more models  1 of providers without a key"), "{}", fake.screen());
+    fake.keys("enter ctrl+end");
+    let screen = fake.screen();
+    assert!(screen.contains("gemini-3  no key · 1M · $1.5/$9 per M · thinking off–high"), "{screen}");
+    fake.keys("enter");
+    assert!(fake.screen().contains("API key for gemini"), "{}", fake.screen());
+}
+
+#[test]
 fn login_with_a_model_replaces_a_key() {
     let mut fake = Fake::new();
     fake.enter("/login");

@@ -274,7 +274,7 @@ fn completion_lists_typed_directory_that_is_not_listed() {
 fn argument_completion_loads_once() {
     let mut fake = Fake::new();
     fake.type_text("/model gp");
-    sent(&mut fake, "> get_models");
+    sent(&mut fake, "> get_models all=true");
     fake.keys("tab enter");
     sent(&mut fake, "> set_model model=\"openai/gpt-5\"");
     assert!(fake.screen().contains("model: openai/gpt-5"));

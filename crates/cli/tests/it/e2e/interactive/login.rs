@@ -3,10 +3,12 @@
 use std::fs;
 
 use haft_test_support::model_server::{ModelServer, Scenario, WireFormat};
+use haft_test_support::pty::PtySetup;
 
 use super::terminal_session::{TerminalSession, ends_with};
 use crate::e2e::running::eventually;
 use crate::e2e::scene::Scene;
+use crate::world::World;
 
 const TYPED: &str = "sk-typed-0123456789";
 
@@ -38,6 +40,32 @@ fn verifies_saves_and_removes_key_without_showing_it() {
     ends_with(&terminal.pty, 0);
     let printed = String::from_utf8_lossy(&terminal.pty.bytes()).into_owned();
     assert!(!printed.contains(TYPED) && !printed.contains("sk-typed"), "the key was shown");
+}
+
+#[test]
+fn opens_without_a_model_and_takes_a_key() {
+    let server = ModelServer::spawn_thread(WireFormat::Anthropic, vec![Scenario::text("Connected.")]);
+    let url = server.base_url();
+    let world = World::new();
+    let pty = PtySetup::new(env!("CARGO_BIN_EXE_haft")).cwd(&world.project()).env("ANTHROPIC_BASE_URL", &url);
+    let command = world.command(&[]);
+    let vars = command.get_envs().filter_map(|(name, value)| Some((name.to_str()?, value?)));
+    let pty =
+        vars.fold(pty, |pty, (name, value)| if name == "PATH" { pty } else { pty.env(name, value) }).spawn();
+    pty.wait_for("Connect a model");
+    pty.wait_for("paste an API key");
+    pty.press(&["enter"]);
+    pty.wait_for("API key for anthropic");
+    pty.send(TYPED);
+    pty.press(&["enter"]);
+    pty.wait_for("saved the key of anthropic");
+    pty.wait_gone("no model");
+    pty.send("hi");
+    pty.wait_for("› hi");
+    pty.press(&["enter"]);
+    pty.wait_for("Connected.");
+    pty.send(b"\x11");
+    ends_with(&pty, 0);
 }
 
 #[test]

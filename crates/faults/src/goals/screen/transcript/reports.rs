@@ -4,7 +4,7 @@ use anyhow::Result;
 use haft_protocol::event::{AgentEvent as E, CompactReason, ExtensionFault};
 use haft_protocol::message::StopCause;
 use haft_protocol::rpc::CommandFailure;
-use haft_tui::app::BackendReply;
+use haft_tui::app::{BackendReply, SavedKey};
 
 use super::super::around::extension_name;
 use super::super::stage::HeadlessInterface;
@@ -95,7 +95,7 @@ fn show_gates_off(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()>
 
 fn show_program_texts(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let [login, granted, path, failed, name, value] = texts else { return Ok(()) };
-    stage.answer(BackendReply::Login(Ok(login.clone())));
+    stage.answer(BackendReply::Login(Ok(SavedKey { message: login.clone(), model: None })));
     stage.answer(BackendReply::Logout(Err(CommandFailure::other(granted))));
     stage.answer(BackendReply::Export(Ok(path.into())));
     stage.answer(BackendReply::Delete(Err(CommandFailure::other(failed))));

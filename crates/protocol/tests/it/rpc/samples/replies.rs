@@ -185,6 +185,8 @@ fn models() -> ModelsData {
         name: Some("Claude".into()),
         thinking: Some(vec![ThinkingLevel::Off, ThinkingLevel::High]),
         images: Some(true),
+        prices: Some(ModelPrices { input: 3.0, output: 15.0 }),
+        available: None,
     };
     let unknown = ModelInfo {
         id: "mine".into(),
@@ -195,6 +197,8 @@ fn models() -> ModelsData {
         name: None,
         thinking: None,
         images: None,
+        prices: None,
+        available: Some(false),
     };
     ModelsData { models: vec![known, unknown] }
 }

@@ -17,7 +17,8 @@ pub(super) const EXTENSIONS: &str = r#"{"extensions":[{"name":"todo","version":"
 pub(super) const MODELS: &str = r#"{"models":[
     {"id":"claude-opus","provider":"anthropic","context_window":200000,"max_output":32000,"reasoning":true,"name":"Claude Opus"},
     {"id":"claude-haiku","provider":"anthropic","context_window":200000,"max_output":32000,"reasoning":true},
-    {"id":"gpt-5","provider":"openai","context_window":400000,"max_output":32000,"reasoning":true}]}"#;
+    {"id":"gpt-5","provider":"openai","context_window":400000,"max_output":32000,"reasoning":true},
+    {"id":"gemini-3","provider":"gemini","context_window":1000000,"max_output":32000,"reasoning":true,"thinking":["off","low","high"],"prices":{"input":1.5,"output":9},"available":false}]}"#;
 
 pub(super) const TOOLS: &str = r#"{"tools":[
     {"name":"bash","description":"Runs a command","schema":{},"active":true},
