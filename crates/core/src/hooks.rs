@@ -88,7 +88,7 @@ use crate::session::EntryId;
 use crate::tool::Tool;
 
 pub use gate_clock::{GateClock, GateClockPause};
-pub use input::{OnInput, UserInput, UserInputDecision};
+pub use input::{AttachedFile, OnInput, UserInput, UserInputDecision};
 pub use model_call::{
     AfterModelResponse, BeforeModelRequest, OutgoingRequest, ReceivedResponse, RequestDecision, RequestEdit,
     ResponseDecision,

@@ -7,12 +7,12 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use haft_protocol::RawJson;
-use haft_protocol::content::ContentBlock;
+use haft_protocol::content::{ContentBlock, attached_file};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::QueueData;
 
 use crate::emitter::{EventEmitter, RunToken};
-use crate::hooks::UserInput;
+use crate::hooks::{AttachedFile, UserInput};
 use crate::session::entry::CustomMessage;
 use crate::session::{EntryId, SessionError};
 
@@ -54,9 +54,11 @@ impl From<CustomMessage> for Prompt {
 }
 
 impl From<UserInput> for Prompt {
-    fn from(UserInput { text, images, .. }: UserInput) -> Self {
+    fn from(UserInput { text, images, attached, .. }: UserInput) -> Self {
         let text = (!text.is_empty()).then(|| ContentBlock::text(text));
-        let content = text.into_iter().chain(images.into_iter().map(ContentBlock::Image)).collect();
+        let attached = attached.iter().map(|AttachedFile { name, text }| attached_file(name, text));
+        let images = images.into_iter().map(ContentBlock::Image);
+        let content = text.into_iter().chain(attached).chain(images).collect();
         Self { content, custom: None }
     }
 }

@@ -55,6 +55,29 @@ pub fn joined_text(content: &[ContentBlock]) -> String {
     content.iter().filter_map(ContentBlock::as_text).collect::<Vec<_>>().join("\n")
 }
 
+/// The begin of the text of an attached file, before its name.
+const ATTACHED: &str = "<file path=\"";
+
+/// Returns the block of a file that a prompt attaches. `name` is one line without `"`.
+pub fn attached_file(name: &str, text: &str) -> ContentBlock {
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    ContentBlock::text(format!("{ATTACHED}{name}\">\n{text}{end}</file>"))
+}
+
+/// Returns the name and the content of an attached file; `None` for any other block.
+pub fn parse_attached_file(block: &ContentBlock) -> Option<(&str, &str)> {
+    let (name, rest) = block.as_text()?.strip_prefix(ATTACHED)?.split_once("\">\n")?;
+    Some((name, rest.strip_suffix("</file>")?))
+}
+
+/// Returns the text that a user wrote: the texts of a message without attached files. The first text is never an
+/// attached file.
+pub fn written_text(content: &[ContentBlock]) -> String {
+    let texts = content.iter().filter(|block| block.as_text().is_some()).enumerate();
+    let written = texts.filter(|(at, block)| *at == 0 || parse_attached_file(block).is_none());
+    written.filter_map(|(_, block)| block.as_text()).collect::<Vec<_>>().join("\n")
+}
+
 /// The origin of an input of the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -282,7 +282,7 @@ impl OpenedSession {
 
     /// Creates an input of the client.
     pub(crate) fn create_input(&self, text: String, images: Vec<Image>) -> UserInput {
-        UserInput { text, images, source: self.input_source }
+        UserInput { images, ..UserInput::new(text, self.input_source) }
     }
 
     /// Returns the host of the session's extensions, if it has any.

@@ -17,6 +17,7 @@ mod grep;
 mod limits;
 mod list;
 mod ls;
+mod mentions;
 mod path;
 mod read;
 mod read_tracker;
@@ -32,5 +33,6 @@ pub use environment::{
     ShellCommand, ToolSandbox, ToolSandboxGap, walk_tree,
 };
 pub use list::{NAMES, ServiceTools, builtin_tools, service_tools};
+pub use mentions::FileMentions;
 pub use results::clear_results;
 pub use skill::{SkillSource, skill_tool};

@@ -16,7 +16,7 @@ pub(crate) struct LsTool;
 pub(crate) struct LsArgs {
     /// Directory to list. Default: the working directory
     #[serde(skip_serializing_if = "Option::is_none")]
-    path: Option<String>,
+    pub(crate) path: Option<String>,
 }
 
 impl BuiltIn for LsTool {

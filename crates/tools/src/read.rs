@@ -31,15 +31,15 @@ pub(crate) struct ReadTool;
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct ReadArgs {
     /// File to read: relative to the working directory, absolute, or starting with ~
-    path: String,
+    pub(crate) path: String,
     /// First line to read, counted from 1. Default: 1
     #[schemars(range(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
-    offset: Option<u64>,
+    pub(crate) offset: Option<u64>,
     /// The number of lines to read. Default and most: 2000
     #[schemars(range(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
-    limit: Option<u64>,
+    pub(crate) limit: Option<u64>,
 }
 
 impl BuiltIn for ReadTool {

@@ -28,7 +28,7 @@ use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{ExtensionConfig, HostMode};
 use haft_protocol::ids::ExtensionName;
 use haft_rpc::ProgramTools as _;
-use haft_tools::{ServiceTools, builtin_tools};
+use haft_tools::{Environment, FileMentions, ServiceTools, builtin_tools};
 use tokio::sync::watch;
 
 use crate::args::RunArgs;
@@ -284,7 +284,9 @@ pub(crate) async fn build_agent(parts: RunParts, ends: SessionOutputs) -> anyhow
     let environment = parts.secrets.keep_from_commands(environment);
     make_results_private(&parts.home.results_dir());
     let services = ServiceTools::new(environment.clone()).keep_out_of(parts.home.root());
-    let builtin = builtin_tools(Arc::new(environment));
+    let environment: Arc<dyn Environment> = Arc::new(environment);
+    let builtin = builtin_tools(Arc::clone(&environment));
+    let mentions = FileMentions::new(environment, &builtin);
     let SessionOutputs { events, frontend, attach: joined } = ends;
     parts.trust_event.into_iter().for_each(|event| events(event));
     // An extension can add the first skill later.
@@ -298,7 +300,10 @@ pub(crate) async fn build_agent(parts: RunParts, ends: SessionOutputs) -> anyhow
         .source(move || source())
         .start()
         .await;
-    let mut builder = Agent::builder(parts.model)
+    let builder = Agent::builder(parts.model);
+    let mut builder = mentions
+        .into_iter()
+        .fold(builder, AgentBuilder::on_input)
         .session(parts.session)
         .after_tool_execute(parts.secrets.keys)
         .hook_source(host.hook_source())

@@ -8,7 +8,7 @@ use haft_core::session::entry::{EntryBody, MessageEntry, ResponseMetadata, Sessi
 use haft_core::session::intervention::HookIntervention;
 use haft_core::session::store::SessionFile;
 use haft_core::session::{EntryId, build_context, tag_text};
-use haft_protocol::content::joined_text;
+use haft_protocol::content::{joined_text, written_text};
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{AssistantBlock, Message, TokenUsage, ToolMessage};
 use serde_json::json;
@@ -147,7 +147,7 @@ enum TranscriptPartKind {
 fn entry_parts(body: &EntryBody, tools: &HashMap<&ToolCallId, &str>) -> Vec<TranscriptPart> {
     match body {
         EntryBody::MessageEntry(said) => match &said.message {
-            Message::User { content, .. } => vec![prefixed_part("> ", &joined_text(content))],
+            Message::User { content, .. } => vec![prefixed_part("> ", &written_text(content))],
             Message::Assistant(message) => message.content.iter().filter_map(block_part).collect(),
             Message::Tool(result) => vec![result_part(result)],
         },

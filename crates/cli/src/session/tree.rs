@@ -6,7 +6,7 @@ use haft_core::sanitize::sanitize_line;
 use haft_core::session::entry::{EntryBody, SessionEntry};
 use haft_core::session::store::SessionFile;
 use haft_core::session::{EntryId, labels};
-use haft_protocol::content::joined_text;
+use haft_protocol::content::written_text;
 use haft_protocol::message::{Message, text_of, tool_calls_of};
 
 use super::text::{first_line, read_entries, truncate};
@@ -94,7 +94,7 @@ fn tree_nodes(
 fn entry_text(body: &EntryBody) -> Option<String> {
     match body {
         EntryBody::MessageEntry(said) => match &said.message {
-            Message::User { content, .. } => Some(format!("> {}", first_line(&joined_text(content)))),
+            Message::User { content, .. } => Some(format!("> {}", first_line(&written_text(content)))),
             Message::Assistant(message) => {
                 let text = first_line(&text_of(&message.content));
                 let calls: Vec<_> = tool_calls_of(&message.content).map(|call| call.name.as_str()).collect();

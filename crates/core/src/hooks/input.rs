@@ -42,12 +42,23 @@ pub struct UserInput {
     pub images: Vec<Image>,
     /// The origin of the input. A hook cannot change it.
     pub source: InputSource,
+    /// The files that the text mentions. The model reads them after the text.
+    pub attached: Vec<AttachedFile>,
+}
+
+/// A file that an input mentions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AttachedFile {
+    /// The path as the user wrote it, in one line and without `"`.
+    pub name: String,
+    /// The content.
+    pub text: String,
 }
 
 impl UserInput {
     /// Creates an input without images.
     pub fn new(text: impl Into<String>, source: InputSource) -> Self {
-        Self { text: text.into(), images: Vec::new(), source }
+        Self { text: text.into(), images: Vec::new(), source, attached: Vec::new() }
     }
 }
 

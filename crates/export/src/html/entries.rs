@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use haft_core::session::EntryId;
 use haft_core::session::entry::*;
 use haft_core::session::intervention::{HookIntervention, OWNER};
-use haft_protocol::content::{ContentBlock, joined_text};
+use haft_protocol::content::{ContentBlock, joined_text, written_text};
 use haft_protocol::message::{AssistantBlock, Message, StopCause};
 
 use super::blocks::{write_content_blocks, write_image, write_pre};
@@ -130,7 +130,7 @@ impl<'a> ThreadWriter<'a> {
     fn write_prompt(&mut self, entry: &SessionEntry, content: &[ContentBlock]) {
         self.anchors += 1;
         if self.aside == 0 {
-            self.prompts.push((self.anchors, short_text(&joined_text(content), 70)));
+            self.prompts.push((self.anchors, short_text(&written_text(content), 70)));
         }
         let _ = write!(
             self.out,

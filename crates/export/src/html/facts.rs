@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use haft_core::session::entry::{EntryBody, MessageEntry, ResponseMetadata};
 use haft_core::session::{RecoveredSession, tag_text};
-use haft_protocol::content::joined_text;
+use haft_protocol::content::written_text;
 use haft_protocol::message::{Message, Rfc3339Time, TokenUsage};
 
 use super::text::{html_text, short_text, time_element};
@@ -53,7 +53,7 @@ impl SessionFacts {
         match &entry.message {
             Message::User { content, .. } => {
                 self.prompts += 1;
-                self.first_text.get_or_insert_with(|| joined_text(content));
+                self.first_text.get_or_insert_with(|| written_text(content));
             }
             Message::Assistant(message) => {
                 self.answers += 1;

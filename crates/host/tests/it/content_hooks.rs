@@ -195,7 +195,7 @@ async fn long_result_comes_back_whole() {
 }
 
 fn typed_input(text: &str, images: Vec<Image>) -> UserInput {
-    UserInput { text: text.into(), images, source: InputSource::Interactive }
+    UserInput { images, ..UserInput::new(text, InputSource::Interactive) }
 }
 
 /// Returns the decision of the first extension about an input.

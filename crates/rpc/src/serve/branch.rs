@@ -6,7 +6,7 @@ use haft_core::compact::CompactError;
 use haft_core::hooks::{HookSummary, PendingMove, SessionChangeError};
 use haft_core::session::entry::{BranchSummary, EntryBody, Label, SessionEntry};
 use haft_core::session::{Durability, EntryId, left_branch};
-use haft_protocol::content::joined_text;
+use haft_protocol::content::written_text;
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::message::Message;
 use haft_protocol::rpc::{CommandFailure, ErrorCode, MoveTo, MovedData};
@@ -74,7 +74,7 @@ fn entry_before(entries: &[Arc<SessionEntry>], id: EntryId) -> (Option<EntryId>,
     let text = entry.and_then(|entry| {
         let EntryBody::MessageEntry(said) = &entry.body else { return None };
         let Message::User { content, .. } = &said.message else { return None };
-        Some(joined_text(content))
+        Some(written_text(content))
     });
     (entry.and_then(|entry| entry.parent), text)
 }

@@ -102,7 +102,7 @@ async fn review_command_result(
 ) -> InputUse {
     match ran {
         Ok((CommandAction::Prompt(text), _)) => {
-            let written = UserInput { text, images: input.images, source: InputSource::Extension };
+            let written = UserInput { images: input.images, ..UserInput::new(text, InputSource::Extension) };
             let reviewed = session.agent.review_input(cancel, written).await;
             reviewed.map_or(InputUse::Handled, InputUse::Message)
         }

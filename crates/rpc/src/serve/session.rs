@@ -7,7 +7,7 @@ use haft_core::Agent;
 use haft_core::hooks::{PendingFork, SessionChangeError};
 use haft_core::session::entry::{EntryBody, Name, SessionEntry};
 use haft_core::session::{Durability, EntryId, Session, SessionError, labels};
-use haft_protocol::content::joined_text;
+use haft_protocol::content::{joined_text, written_text};
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::message::{Message, text_of};
 use haft_protocol::rpc::{
@@ -121,7 +121,7 @@ fn session_info(id: &str, seat: &ActiveSession, current: bool) -> SessionInfo {
     let (agent, header) = (&seat.opened.agent, seat.opened.agent.session().header());
     let (session, messages) = (agent.session(), agent.messages());
     let first = messages.iter().find_map(|message| match message {
-        Message::User { content, .. } => Some(joined_text(content)),
+        Message::User { content, .. } => Some(written_text(content)),
         Message::Assistant(_) | Message::Tool(_) => None,
     });
     SessionInfo {
@@ -173,7 +173,7 @@ const LONGEST_TEXT: usize = 200;
 fn entry_info(entry: &SessionEntry, labels: &HashMap<EntryId, String>) -> EntryInfo {
     let message = if let EntryBody::MessageEntry(said) = &entry.body { Some(&said.message) } else { None };
     let (role, text) = match message {
-        Some(Message::User { content, .. }) => (Some("user"), joined_text(content)),
+        Some(Message::User { content, .. }) => (Some("user"), written_text(content)),
         Some(Message::Assistant(said)) => (Some("assistant"), text_of(&said.content)),
         Some(Message::Tool(result)) => (Some("tool"), joined_text(&result.content)),
         None => (None, other_text(&entry.body)),

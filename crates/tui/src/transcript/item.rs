@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use haft_protocol::content::{ContentBlock, joined_text};
+use haft_protocol::content::{ContentBlock, parse_attached_file, written_text};
 
 use super::call::{CallItem, CallPhase};
 use super::note::NoteItem;
@@ -34,6 +34,8 @@ pub(super) enum ItemKind {
 #[derive(Debug)]
 pub(super) struct UserItem {
     pub(super) text: CleanText,
+    /// A label for each attached file.
+    pub(super) attached: Vec<CleanLine>,
     pub(super) images: Vec<AttachedImage>,
 }
 
@@ -73,10 +75,21 @@ impl UserItem {
 
     pub(super) fn new(content: &[ContentBlock]) -> Self {
         Self {
-            text: CleanText::new(joined_text(content).trim_end()),
+            text: CleanText::new(written_text(content).trim_end()),
+            attached: content.iter().skip(1).filter_map(attached_label).collect(),
             images: AttachedImage::from_content(content),
         }
     }
+}
+
+/// `attached src/main.rs, 120 lines`
+fn attached_label(block: &ContentBlock) -> Option<CleanLine> {
+    let (name, text) = parse_attached_file(block)?;
+    let lines = match text.lines().count() {
+        1 => "1 line".to_owned(),
+        lines => format!("{lines} lines"),
+    };
+    Some(CleanLine::new(&format!("attached {name}, {lines}")))
 }
 
 impl TranscriptItem {

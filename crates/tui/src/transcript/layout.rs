@@ -137,6 +137,13 @@ fn user_rows(user: &UserItem, room: LayoutConstraints<'_>) -> Vec<TranscriptRow>
         let note = format!("  … +{hidden} rows (ctrl+o)");
         rows.push(row(Line::from(span(CleanLine::new(&note), ground.patch(room.theme.style(Role::Muted))))));
     }
+    for label in &user.attached {
+        let label = span(
+            label.clone().truncate_to_width(usize::from(room.width.saturating_sub(2))),
+            ground.patch(room.theme.style(Role::Muted)),
+        );
+        rows.push(row(Line::from_iter([span("  ", ground), label])));
+    }
     for picture in &user.images {
         let hang = if rows.is_empty() { hang.clone() } else { RowPrefixes::repeated(rest.clone()) };
         let words = wrap(

@@ -162,6 +162,7 @@ impl PrintedItem {
                 let mut words =
                     if known.is_none() { prefixed_lines("you: ", &user.text) } else { Vec::new() };
                 typed.drain(..known.map_or(0, |at| at + 1));
+                words.extend(user.attached.iter().cloned().map(LinearLine::indented));
                 words.extend(user.images.iter().map(image_line));
                 words
             }

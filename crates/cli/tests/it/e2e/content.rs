@@ -34,6 +34,20 @@ for frame in frames():
 }
 
 #[test]
+fn mentioned_files_reach_the_model_with_the_prompt() {
+    let scene = Scene::new(vec![Scenario::text("I see."), Scenario::text("Still.")]);
+    std::fs::write(scene.world.project().join("notes.txt"), "buy milk\nbuy bread\n").unwrap();
+    scene.haft(&["--no-session", "-p", "read @notes.txt:2 and @gone.txt"]).expect(0);
+    let asked = said(&scene.server.requests()[0], "user").join("\n");
+    let attached = "read @notes.txt:2 and @gone.txt\n<file path=\"notes.txt:2\">\nbuy bread\n</file>";
+    assert!(asked.starts_with(attached) && !asked.contains("milk"), "{asked}");
+    // A list of sessions shows what the person wrote.
+    scene.haft(&["-p", "read @notes.txt"]).expect(0);
+    let listed = scene.world.haft(&["session", "list"]);
+    assert!(listed.stdout.contains("read @notes.txt") && !listed.stdout.contains("milk"), "{listed:?}");
+}
+
+#[test]
 fn gates_check_calls_that_tool_result_suggested() {
     let weather = r#"
 tool("weather")

@@ -13,7 +13,7 @@ use crate::agent::managed_extension::ManagedExtension;
 #[async_trait]
 impl OnInput for ManagedExtension {
     async fn on_input(&self, cancel: &CancellationToken, input: &UserInput) -> UserInputDecision {
-        let UserInput { text, images, source } = input.clone();
+        let UserInput { text, images, source, .. } = input.clone();
         match self.query(cancel, InterceptInput { text, images, source }).await {
             Ok(InputDecision::Unchanged) | Err(_) => UserInputDecision::Keep,
             Ok(InputDecision::Change { text, images }) => change_input(self, text, images, input),
@@ -50,6 +50,6 @@ fn change_input(
     UserInputDecision::Change(UserInput {
         text: text.unwrap_or_else(|| own.text.clone()),
         images: images.unwrap_or_else(|| own.images.clone()),
-        source: own.source,
+        ..own.clone()
     })
 }

@@ -3,7 +3,7 @@
 use super::super::commands::{self, login};
 use super::super::view::inline_view;
 use super::{approve, events, pick, prompt, shell};
-use haft_protocol::content::joined_text;
+use haft_protocol::content::written_text;
 use haft_protocol::message::Message;
 use haft_protocol::rpc::CommandFailure;
 
@@ -22,7 +22,7 @@ use haft_protocol::rpc::ListSessions;
 /// Returns the first prompt, which serves as the title of a conversation without a name.
 fn first_prompt_text(messages: &[Message]) -> String {
     let first = messages.iter().find_map(|message| match message {
-        Message::User { content, .. } => Some(joined_text(content)),
+        Message::User { content, .. } => Some(written_text(content)),
         Message::Assistant(_) | Message::Tool(_) => None,
     });
     first.unwrap_or_else(|| "new session".to_owned())

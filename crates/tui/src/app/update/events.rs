@@ -1,6 +1,6 @@
 //! Events of the shown session.
 
-use haft_protocol::content::joined_text;
+use haft_protocol::content::written_text;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::message::TokenUsage;
 use haft_protocol::rpc::{ClientEvent, EventLine, ListExtensions, RpcEvent, SessionEnd, UiRequest};
@@ -73,7 +73,7 @@ fn update_from_event(state: &mut AppState, event: &AgentEvent) {
         AgentEvent::UserMessage { content, time: _ } => {
             state.work.start_run();
             if state.session.first_text.is_none() {
-                state.session.set_first_text(&joined_text(content));
+                state.session.set_first_text(&written_text(content));
             }
         }
         AgentEvent::TurnStart { .. } => state.work.agent_running = true,

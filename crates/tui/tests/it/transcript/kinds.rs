@@ -1,6 +1,6 @@
 //! Tests of each kind of item, folded and unfolded, wide and narrow.
 
-use haft_protocol::content::{ContentBlock, Image};
+use haft_protocol::content::{ContentBlock, Image, attached_file};
 use haft_protocol::event::{AgentEvent as E, CompactReason, ExtensionFault};
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::message::StopCause;
@@ -62,6 +62,22 @@ fn folds_long_prompts() {
     shown.transcript.toggle_calls();
     let open = shown.draw();
     assert!(open.contains("line 30 of the output") && !open.contains("ctrl+o"), "{open}");
+}
+
+#[test]
+fn attached_files_are_one_row_each() {
+    let mut shown = Shown::new(60, 20);
+    let content = vec![
+        ContentBlock::text("compare @a.txt and @b.txt"),
+        attached_file("a.txt", "one\ntwo\n"),
+        attached_file("b.txt", "one"),
+    ];
+    shown.event(&E::UserMessage { content, time: time() });
+    assert_snapshot!(shown.draw(), @"
+    › compare @a.txt and @b.txt
+      attached a.txt, 2 lines
+      attached b.txt, 1 line
+    ");
 }
 
 #[test]
