@@ -55,8 +55,10 @@ fn context_lines(resources: &PromptResources) -> anyhow::Result<String> {
     let skills = resources.skills.skills.iter();
     let skills = skills.map(|skill| format!("skill {} in {}", skill.name, skill.dir.display()));
     let templates = resources.find_templates().templates.into_iter();
-    let templates =
-        templates.map(|template| format!("template /{} in {}", template.name, template.path.display()));
+    let templates = templates.map(|template| match &template.path {
+        Some(path) => format!("template /{} in {}", template.name, path.display()),
+        None => format!("template /{}, built-in", template.name),
+    });
     let lines = system.into_iter().chain(files).chain(skills).chain(templates);
     let lines: Vec<_> = lines.map(|line| sanitize_line(&line)).collect();
     let nothing = "haft's own system prompt; no context files, no skills and no templates";

@@ -196,6 +196,7 @@ mod tests {
         tui.images = "auto" # default
         tui.thinking = "folded" # default
         tui.bell = "off" # default
+        tui.notify = "on" # default
         grant.x.env = ["A"] # /config.toml:5
         grant.x.on_timeout = "block" # /config.toml:4
         grant.x.sandbox = "strict" # /config.toml:6

@@ -18,6 +18,12 @@ const MAX_FILE: u64 = 256 * 1024;
 /// The maximum number of templates.
 const MAX_TEMPLATES: usize = 1000;
 
+/// The templates of haft, by name. A file with the same name takes precedence.
+const BUILT_IN: [(&str, &str); 2] = [
+    ("init", include_str!("template/built_in/init.md")),
+    ("review", include_str!("template/built_in/review.md")),
+];
+
 /// A prompt template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
@@ -27,8 +33,8 @@ pub struct Template {
     pub description: String,
     /// The arguments that the template takes, as readable text.
     pub argument_hint: Option<String>,
-    /// The file.
-    pub path: PathBuf,
+    /// The file; `None` for a template of haft.
+    pub path: Option<PathBuf>,
     body: String,
 }
 
@@ -55,16 +61,19 @@ pub enum TemplateExpansion {
 }
 
 impl TemplateSet {
-    /// Finds templates in `$HAFT_HOME/prompts` and, for a trusted project, in its `.haft/prompts`. The first template
-    /// with a name wins.
+    /// Finds templates in `$HAFT_HOME/prompts` and, for a trusted project, in its `.haft/prompts`, and adds those of
+    /// haft. The first template with a name wins.
     pub fn find(home: &Home, project: &Project) -> Self {
         let mut found = Self::default();
         found.scan(&home.prompts_dir(), &|_| Ok(()));
-        let Some(projects) = projects_dir(home, project) else { return found };
-        match project.is_trusted() {
-            true => found.scan(&projects, &|_| Ok(())),
-            false => found.unused.extend(Self::untrusted_templates(home, project)),
+        match projects_dir(home, project) {
+            Some(projects) if project.is_trusted() => found.scan(&projects, &|_| Ok(())),
+            Some(_) => found.unused.extend(Self::untrusted_templates(home, project)),
+            None => {}
         }
+        let own = BUILT_IN.iter().filter(|(name, _)| found.get(name).is_none());
+        let own: Vec<Template> = own.filter_map(|(name, text)| Template::parse(name, text).ok()).collect();
+        found.templates.extend(own);
         found
     }
 
@@ -137,12 +146,15 @@ impl TemplateSet {
     }
 
     fn add(&mut self, template: Template) {
-        match self.get(&template.name) {
+        let taken = self.templates.iter_mut().find(|first| first.name == template.name);
+        match taken.map(|first| (first.path.clone(), first)) {
             None => self.templates.push(template),
-            Some(first) => self.problems.push(format!(
+            // A template of haft is replaced.
+            Some((None, first)) => *first = template,
+            Some((Some(path), _)) => self.problems.push(format!(
                 "template {} is not used: {} has the same name and takes precedence",
-                template.path.display(),
-                first.path.display()
+                template.path.unwrap_or_default().display(),
+                path.display()
             )),
         }
     }
@@ -177,7 +189,11 @@ impl Template {
             return Err("the file name contains a colon, which is reserved for `/skill:NAME`".to_owned());
         }
         let text = read::text(path, MAX_FILE).map_err(|error| error.to_string())?;
-        let (yaml, body) = front_matter::split(&text);
+        Ok(Self { path: Some(path.to_owned()), ..Self::parse(name, &text)? })
+    }
+
+    fn parse(name: &str, text: &str) -> Result<Self, String> {
+        let (yaml, body) = front_matter::split(text);
         let fields = front_matter::parse(yaml.unwrap_or_default())?;
         let first = body.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
         let body = body.trim();
@@ -189,7 +205,7 @@ impl Template {
             description: front_matter::text_field(&fields, "description")?
                 .unwrap_or_else(|| first.to_owned()),
             argument_hint: front_matter::text_field(&fields, "argument-hint")?,
-            path: path.to_owned(),
+            path: None,
             body: body.to_owned(),
         })
     }

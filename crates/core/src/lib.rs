@@ -42,7 +42,7 @@ pub use queue::{
     AddMessageError, CustomOrigin, MessageDelivery, Prompt, QueueDelivery, QueueError, QueuedMessages,
 };
 pub use run::{Run, RunHandle};
-pub use stats::{ContextUsage, SessionStats, estimated_tokens};
+pub use stats::{ContextShares, ContextUsage, SessionStats, estimated_tokens};
 pub use text_filter::TextFilter;
 
 pub use haft_protocol as protocol;

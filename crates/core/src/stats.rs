@@ -67,9 +67,54 @@ fn block_tokens(block: &AssistantBlock) -> u64 {
     }
 }
 
-/// Estimates one token per four bytes.
+/// Estimates the tokens of a text: one per four bytes.
 pub(crate) fn text_tokens(text: &str) -> u64 {
     text.len().div_ceil(4) as u64
+}
+
+/// The share of each kind of content in a context, in tokens; estimated.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ContextShares {
+    /// The prompts of the user, with attached files and images.
+    pub prompts: u64,
+    /// The answers of the model.
+    pub answers: u64,
+    /// The thinking of the model.
+    pub thinking: u64,
+    /// The names and arguments of tool calls.
+    pub calls: u64,
+    /// The results of tool calls.
+    pub results: u64,
+}
+
+impl ContextShares {
+    /// Counts the messages of a context.
+    pub fn of_messages(messages: &[Message]) -> Self {
+        let mut shares = Self::default();
+        for message in messages {
+            match message {
+                Message::User { .. } => shares.prompts += estimated_tokens(message),
+                Message::Tool(_) => shares.results += estimated_tokens(message),
+                Message::Assistant(said) => said.content.iter().for_each(|block| shares.add_block(block)),
+            }
+        }
+        shares
+    }
+
+    /// Returns the sum.
+    pub fn total(&self) -> u64 {
+        let Self { prompts, answers, thinking, calls, results } = self;
+        prompts + answers + thinking + calls + results
+    }
+
+    fn add_block(&mut self, block: &AssistantBlock) {
+        let share = match block {
+            AssistantBlock::Text { .. } => &mut self.answers,
+            AssistantBlock::Thinking { .. } => &mut self.thinking,
+            AssistantBlock::ToolCall(_) => &mut self.calls,
+        };
+        *share += block_tokens(block);
+    }
 }
 
 /// The known token counts while a transcript grows.

@@ -44,8 +44,8 @@ mod view;
 mod waiting_messages;
 
 pub use backend::{
-    BackendReply, BackendRequest, FileList, LoginProvider, NO_MODEL, SavedKey, SettingRow, ShellRequest,
-    TrustReview,
+    BackendReply, BackendRequest, ContextUse, FileList, LoginProvider, NO_MODEL, SavedKey, SettingRow,
+    ShellRequest, TrustReview,
 };
 pub use effect::Effect;
 pub use event::UiEvent;

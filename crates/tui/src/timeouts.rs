@@ -63,5 +63,8 @@ pub(crate) const PANEL_PRINTED: Duration = Duration::from_secs(1);
 /// The duration of a message in the status line.
 pub(crate) const FLASH: Duration = Duration::from_secs(3);
 
+/// The duration of work whose end is shown on the desktop.
+pub(crate) const LONG_WORK: Duration = Duration::from_secs(30);
+
 /// The interval of status queries while extensions start or stop.
 pub(crate) const EXTENSIONS_AGAIN: Duration = Duration::from_secs(1);

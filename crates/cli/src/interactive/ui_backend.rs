@@ -116,6 +116,9 @@ impl UiBackend {
                 let listed = self.runtime.spawn(settings::list_providers(Arc::clone(&self.context))).await;
                 Reply::Providers(listed.unwrap_or_default())
             }
+            Request::ContextUse => {
+                Reply::ContextUse(self.try_off_thread(|context| sessions::context_use(&context.open)).await)
+            }
             Request::Demo => Reply::Demo(self.spawn_task(shell::play_demo()).await),
             Request::Login { provider, key } => {
                 Reply::Login(self.spawn_task(settings::login(Arc::clone(&self.context), provider, key)).await)

@@ -53,6 +53,12 @@ keys! {
             default: TuiSwitch::Off,
             brief: "The terminal's bell: rings when haft waits for your answer, and when the work is done.",
         }
+        /// A desktop notification, from terminals that support it (OSC 9), when work of 30 s or more is done.
+        notify: TuiSwitch = "tui.notify" {
+            kind: Choice(TuiSwitch::NAMES),
+            default: TuiSwitch::On,
+            brief: "A desktop notification, from terminals that support it, when work of 30 s or more is done.",
+        }
     }
 }
 
@@ -120,6 +126,7 @@ mod tests {
         tui.images "auto" default
         tui.thinking "folded" default
         tui.bell "off" default
+        tui.notify "on" default
         "#);
     }
 

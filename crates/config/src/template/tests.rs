@@ -29,7 +29,7 @@ const FILES: [(&str, &str); 6] = [
 fn user_templates_take_precedence_over_project_templates() {
     let (_root, templates) = found(&FILES, ProjectTrust::Trusted);
     let names: Vec<_> = templates.templates.iter().map(|template| template.name.as_str()).collect();
-    assert_eq!(names, ["plain", "review", "ship"]);
+    assert_eq!(names, ["plain", "review", "ship", "init"]);
     let review = templates.get("review").unwrap();
     assert_eq!((review.description.as_str(), review.argument_hint.as_deref()), ("Reviews.", Some("FILE")));
     assert_eq!(templates.get("plain").unwrap().description, "Say it briefly.");
@@ -39,20 +39,34 @@ fn user_templates_take_precedence_over_project_templates() {
     assert_eq!(templates.expand(&[], "review", "a.rs"), TemplateExpansion::Prompt("Review a.rs.".into()));
     assert_eq!(templates.expand(&[], "nope", ""), TemplateExpansion::Unknown);
     let (_root, templates) = found(&FILES, ProjectTrust::Untrusted);
-    assert_eq!((templates.templates.len(), templates.unused.len()), (2, 1));
+    assert_eq!((templates.templates.len(), templates.unused.len()), (3, 1));
+}
+
+#[test]
+fn built_in_templates_are_used_unless_a_file_has_their_name() {
+    let (root, mut templates) = found(&[("ext/init.md", "Theirs.")], ProjectTrust::Trusted);
+    let names: Vec<_> = templates.templates.iter().map(|template| template.name.as_str()).collect();
+    assert_eq!(names, ["init", "review"]);
+    let TemplateExpansion::Prompt(text) = templates.expand(&[], "review", "main") else {
+        panic!("no prompt")
+    };
+    assert!(text.contains("Subject: main\n"), "{text}");
+    templates.add_path(&root.path().join("ext"), &|_| Ok(()));
+    assert_eq!(templates.expand(&[], "init", ""), TemplateExpansion::Prompt("Theirs.".into()));
+    assert_eq!(templates.problems, Vec::<String>::new());
 }
 
 #[test]
 fn rejects_template_named_like_a_skill_command() {
     let files = [("work/.haft/prompts/skill:s.md", "Theirs.")];
     let (_root, templates) = found(&files, ProjectTrust::Trusted);
-    assert_eq!(templates.templates, []);
+    assert_eq!(templates.templates.iter().filter(|template| template.path.is_some()).count(), 0);
     assert!(templates.problems[0].contains("contains a colon"), "{:?}", templates.problems);
     let theirs = Template {
         name: "skill:s".into(),
         description: String::new(),
         argument_hint: None,
-        path: PathBuf::new(),
+        path: None,
         body: "Theirs.".into(),
     };
     let templates = TemplateSet { templates: vec![theirs], ..TemplateSet::default() };
@@ -93,7 +107,7 @@ fn adds_templates_of_a_path_after_the_users() {
         templates.add_path(&root.path().join(path), &check);
     }
     let names: Vec<_> = templates.templates.iter().map(|template| template.name.as_str()).collect();
-    assert_eq!(names, ["review", "tidy"]);
+    assert_eq!(names, ["review", "init", "tidy"]);
     assert_eq!(templates.get("review").unwrap().description, "Reviews.");
     let ends = [
         "has the same name and takes precedence",

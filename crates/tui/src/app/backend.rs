@@ -99,6 +99,8 @@ pub enum BackendRequest {
         /// The new value.
         value: String,
     },
+    /// Counts what fills the context of the shown session.
+    ContextUse,
     /// Plays the demo: one turn of a scripted model, as `haft demo`.
     Demo,
     /// Loads the `theme.json` files of the user and of theme-only extensions.
@@ -165,10 +167,23 @@ pub enum BackendReply {
     Settings(Vec<SettingRow>),
     /// Reply to [`BackendRequest::Set`]: the setting with its new value.
     Set(Result<SettingRow, CommandFailure>),
+    /// Reply to [`BackendRequest::ContextUse`].
+    ContextUse(Result<ContextUse, CommandFailure>),
     /// Reply to [`BackendRequest::Demo`]: the printed text.
     Demo(Result<String, CommandFailure>),
     /// Reply to [`BackendRequest::Themes`]: the origin and the text of each file.
     Themes(Vec<(String, String)>),
+}
+
+/// What fills a context.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ContextUse {
+    /// The tokens of the context.
+    pub tokens: u64,
+    /// The window of the model in tokens, if known.
+    pub window: Option<u64>,
+    /// The parts and their tokens, estimated, the largest first.
+    pub parts: Vec<(&'static str, u64)>,
 }
 
 /// A verified and saved API key.

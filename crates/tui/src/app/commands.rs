@@ -3,7 +3,7 @@
 pub(super) mod login;
 pub(super) mod sessions;
 pub(super) mod setup;
-mod show;
+pub(super) mod show;
 
 use std::fmt::Write as _;
 
@@ -62,6 +62,8 @@ commands! {
     "skills" "" => setup::skills, "Show the skills";
     "settings" "[setting]" Settings => setup::settings, "Show and change settings";
     "theme" "[theme]" Themes => setup::theme, "Select a color theme";
+    "status" "" => show::status, "Show the session, the model, the limits and the extensions";
+    "context" "" => show::context, "Show what fills the context window";
     "cost" "" => show::cost, "Show the session's tokens and cost";
     "clear" "" => sessions::clear, "Clear the conversation; the session file keeps it";
     "quit" ["exit", "q"] "" => show::quit, "Quit";

@@ -21,6 +21,8 @@ pub enum Effect {
     Redraw,
     /// Rings the bell of the terminal.
     Bell,
+    /// Shows a desktop notification, if the terminal supports it. The text contains no control characters.
+    Notify(String),
     /// Sets the title of the terminal's window. The text contains no control characters.
     Title(String),
     /// Ends the interface.

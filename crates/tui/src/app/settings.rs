@@ -20,6 +20,8 @@ pub const IMAGES: &str = "tui.images";
 pub const THINKING: &str = "tui.thinking";
 /// The setting of the tools that need approval.
 pub const APPROVE: &str = "tools.approve";
+/// The setting of desktop notifications.
+pub const NOTIFY: &str = "tui.notify";
 /// The setting of the bell.
 pub const BELL: &str = "tui.bell";
 
@@ -112,6 +114,11 @@ impl Settings {
             transcript.toggle_thinking();
         }
         transcript
+    }
+
+    /// True if the end of long work is shown on the desktop.
+    pub fn notifies(&self) -> bool {
+        self.get(NOTIFY) == "on"
     }
 
     /// True if the bell rings.

@@ -71,6 +71,10 @@ pub(super) struct StatusBarSources<'s> {
 
 impl StatusBar {
     /// Returns the level of the tools' sandbox, with the network if it is open.
+    pub(super) fn branch(&self) -> Option<&str> {
+        self.branch.as_deref()
+    }
+
     pub(super) fn sandbox_label(&self) -> Option<&str> {
         self.sandbox.as_deref()
     }

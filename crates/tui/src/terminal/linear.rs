@@ -89,7 +89,7 @@ impl<I: LinearInterface, P: ProgramServices> EffectPerformer for LinearDriver<I,
             }
             Effect::Bell => stdout::write("\x07").map_err(TerminalError::Write)?,
             // The terminal itself stops the program. Nothing is drawn, and titles stay unchanged.
-            Effect::Suspend | Effect::Redraw | Effect::Title(_) => {}
+            Effect::Suspend | Effect::Redraw | Effect::Notify(_) | Effect::Title(_) => {}
             Effect::Quit => self.end = self.end.or(Some(ExitReason::Quit)),
         }
         Ok(None)

@@ -1,4 +1,5 @@
-//! Sequences for the terminal itself: its clipboard (OSC 52, which also works over ssh) and the window title.
+//! Sequences for the terminal itself: its clipboard (OSC 52, which also works over ssh), the window title, and desktop
+//! notifications (OSC 9).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -35,11 +36,24 @@ const LONGEST_TITLE: usize = 200;
 /// Returns the sequence that sets the window title. A title is one line without control sequences, so every title is
 /// sanitized here.
 pub fn title_sequence(text: &str) -> String {
+    format!("\x1b]2;{}\x1b\\", short_line(text))
+}
+
+/// Returns the sequence that shows a desktop notification. Terminals without notifications ignore it. tmux passes a
+/// wrapped sequence on with `allow-passthrough` `on`.
+pub(super) fn notification_sequence(text: &str, tmux: bool) -> String {
+    let text = short_line(text);
+    match tmux {
+        true => format!("\x1bPtmux;\x1b\x1b]9;{text}\x07\x1b\\"),
+        false => format!("\x1b]9;{text}\x1b\\"),
+    }
+}
+
+fn short_line(text: &str) -> String {
     // Removed characters need no room, but the scan must be bounded.
     let end = text.char_indices().nth(4 * LONGEST_TITLE).map_or(text.len(), |(at, _)| at);
     let text = CleanLine::new(text.get(..end).unwrap_or_default());
-    let text: String = text.as_str().chars().take(LONGEST_TITLE).collect();
-    format!("\x1b]2;{text}\x1b\\")
+    text.as_str().chars().take(LONGEST_TITLE).collect()
 }
 
 #[cfg(test)]
@@ -59,6 +73,12 @@ mod tests {
         assert!(clipboard_sequence(&"x".repeat(75_000), false).is_ok());
         let error = clipboard_sequence(&"x".repeat(75_001), false).unwrap_err();
         assert!(error.contains("is longer than 73 KiB, the limit of the terminal's clipboard"), "{error}");
+    }
+
+    #[test]
+    fn notification_is_one_sanitized_line() {
+        assert_eq!(notification_sequence("haft: a\nb\x07", false), "\x1b]9;haft: a b\x1b\\");
+        assert_eq!(notification_sequence("done", true), "\x1bPtmux;\x1b\x1b]9;done\x07\x1b\\");
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod lines;
 mod panels;
 mod random;
 mod refused;
+mod reports;
 mod screens;
 mod sessions;
 mod settings;

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context as _;
-use haft_core::Agent;
 use haft_core::session::Session;
 use haft_core::session::entry::Name;
+use haft_core::{Agent, ContextShares};
 use haft_protocol::message::Message;
 use haft_protocol::rpc::{CommandFailure, ErrorCode};
+use haft_tui::app::ContextUse;
 
 use super::UiContext;
 use super::files::resolve_path;
@@ -73,6 +74,26 @@ impl OpenSessions {
     fn with_state<T>(&self, change: impl FnOnce(&mut OpenSessionsState) -> T) -> T {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+/// Counts what fills the context of the visible session.
+pub(super) fn context_use(open: &OpenSessions) -> anyhow::Result<ContextUse> {
+    let agent = open.current_agent().context("no session is open yet")?;
+    let (shares, used) = (ContextShares::of_messages(&agent.messages()), agent.stats().context);
+    // Before the first answer, the provider has not counted the system prompt and the tools.
+    let tokens = used.tokens.max(shares.total());
+    let ContextShares { prompts, answers, thinking, calls, results } = shares;
+    let mut parts = vec![
+        ("system prompt and tools", tokens - shares.total()),
+        ("your messages", prompts),
+        ("answers", answers),
+        ("thinking", thinking),
+        ("tool calls", calls),
+        ("tool results", results),
+    ];
+    parts.retain(|(_, tokens)| *tokens > 0);
+    parts.sort_by_key(|(_, tokens)| std::cmp::Reverse(*tokens));
+    Ok(ContextUse { tokens, window: used.window, parts })
 }
 
 /// Exports a session to a file, after its entries are written.

@@ -127,7 +127,8 @@ fn runs_template_by_name() {
         .unwrap();
     let mut client = Client::of(&scene, &[]);
     let listed = client.done("list_commands", &json!({}));
-    assert_eq!(listed["commands"], json!([{"name": "review", "description": "looks at it"}]));
+    assert_eq!(listed["commands"][0], json!({"name": "review", "description": "looks at it"}));
+    assert_eq!(listed["commands"][1]["name"], "init", "a template of haft");
     assert_eq!(client.prompt("/review main.rs"), "Reviewed.");
     let left = client.end();
     left.expect(0);

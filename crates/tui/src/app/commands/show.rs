@@ -1,4 +1,4 @@
-//! Commands that the interface runs itself: `/help`, `/cost`, `/copy`, `/quit`.
+//! Commands that the interface runs itself: `/help`, `/status`, `/context`, `/cost`, `/copy`, `/quit`.
 
 use std::fmt::Write as _;
 
@@ -6,9 +6,10 @@ use haft_protocol::message::TokenUsage;
 
 use crate::keys::{Keymap, Section};
 
-use super::super::Effect;
 use super::super::completion_catalog::{SKILL, command_source};
+use super::super::session::CurrentSession;
 use super::super::state::AppState;
+use super::super::{BackendRequest, ContextUse, Effect};
 
 pub(super) fn quit(state: &mut AppState, _args: &str) {
     state.out.push_effect(Effect::Quit);
@@ -48,6 +49,73 @@ pub(super) fn cost(state: &mut AppState, _args: &str) {
         let _ = writeln!(text, "| {item} | {value} |");
     }
     state.show_page("Session usage", text);
+}
+
+pub(super) fn status(state: &mut AppState, _args: &str) {
+    let session = &state.session;
+    let model = match session.has_no_model() {
+        true => "none; /login connects one".to_owned(),
+        false => format!("{}/{}", session.provider, session.model),
+    };
+    let approve = state.settings.tools_to_approve();
+    let asks = match approve.as_slice() {
+        [] => "no tool asks before each call".to_owned(),
+        tools => format!("asks before each call of {}", tools.join(", ")),
+    };
+    let extensions: Vec<String> =
+        session.extensions.iter().map(|info| format!("{} {}", info.name, info.state)).collect();
+    let queued = state.queue.waiting_messages().count();
+    let rows = [
+        ("version", Some(format!("haft {}", state.version))),
+        ("model", Some(model)),
+        ("thinking", Some(session.thinking.name().to_owned())),
+        ("session", state.out.session().map(str::to_owned)),
+        ("name", session.name.clone()),
+        ("directory", Some(session.cwd.clone())),
+        ("git branch", state.status.branch().map(str::to_owned)),
+        ("sandbox", state.status.sandbox_label().map(str::to_owned)),
+        ("approvals", Some(asks)),
+        ("context", Some(context_text(session))),
+        ("cost", Some(format!("${:.4}", session.usage.cost_usd))),
+        ("queued messages", (queued > 0).then(|| queued.to_string())),
+        ("extensions", Some(if extensions.is_empty() { "none".to_owned() } else { extensions.join(", ") })),
+        (
+            "not used",
+            (!state.untrusted.is_empty())
+                .then(|| format!("{}; /trust shows why", state.untrusted.join(", "))),
+        ),
+    ];
+    let rows = rows.into_iter().filter_map(|(label, value)| Some((label, value?.replace(['|', '\n'], " "))));
+    let rows = rows.map(|(label, value)| format!("| {label} | {value} |\n")).collect::<String>();
+    state.show_page("Status", format!("| | |\n|---|---|\n{rows}"));
+}
+
+fn context_text(session: &CurrentSession) -> String {
+    match (session.window, session.context_percent()) {
+        (Some(window), Some(percent)) => format!("{} of {window} tokens ({percent} %)", session.context),
+        _ => format!("{} tokens", session.context),
+    }
+}
+
+pub(super) fn context(state: &mut AppState, _args: &str) {
+    state.out.ask_backend(BackendRequest::ContextUse);
+}
+
+/// Shows the parts of the context as bars.
+pub(in crate::app) fn show_context(state: &mut AppState, used: &ContextUse) {
+    /// The columns of a full bar.
+    const BAR: u64 = 30;
+    let free = used.window.map(|window| ("free", window.saturating_sub(used.tokens)));
+    let whole = used.window.unwrap_or(used.tokens).max(1);
+    let mut text = format!("{}\n\n```text\n", context_text(&state.session));
+    for (label, tokens) in used.parts.iter().copied().chain(free) {
+        let columns = (tokens.saturating_mul(BAR) / whole).min(BAR);
+        let bar = "█".repeat(usize::try_from(columns).unwrap_or_default());
+        let percent = tokens.saturating_mul(100) / whole;
+        let _ = writeln!(text, "{label:<24} {tokens:>9} {percent:>3} %  {bar}");
+    }
+    text.push_str("```\n\nThe parts are estimates. `/compact` summarizes the older messages.\n");
+    state.show_page("Context", text);
 }
 
 pub(super) fn help(state: &mut AppState, _args: &str) {

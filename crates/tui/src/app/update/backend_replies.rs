@@ -1,6 +1,6 @@
 //! Replies of the backend.
 
-use super::super::commands::{self, login};
+use super::super::commands::{self, login, show};
 use super::super::view::inline_view;
 use super::{approve, events, pick, prompt, shell};
 use haft_protocol::content::written_text;
@@ -60,6 +60,8 @@ pub(super) fn handle_backend_reply(state: &mut AppState, reply: BackendReply) {
             forget_providers(state);
             show_outcome(state, outcome);
         }
+        BackendReply::ContextUse(Ok(used)) => show::show_context(state, &used),
+        BackendReply::ContextUse(Err(failure)) => state.show_error(failure.error),
         BackendReply::Demo(Ok(text)) => state.show_page("Demo", format!("```text\n{text}\n```\n")),
         BackendReply::Demo(Err(failure)) => state.show_error(failure.error),
         BackendReply::Export(Ok(path)) => state.show_info(format!("exported to {}", path.display())),

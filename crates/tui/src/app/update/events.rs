@@ -1,5 +1,7 @@
 //! Events of the shown session.
 
+use std::time::Duration;
+
 use haft_protocol::content::written_text;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::message::TokenUsage;
@@ -13,6 +15,8 @@ use super::super::pending_request::{ListUse, PendingRequest};
 use super::super::state::AppState;
 use super::super::{BackendRequest, Effect};
 use crate::dialog::Question;
+use crate::humanize::format_elapsed;
+use crate::timeouts;
 
 pub(super) fn handle_event_line(state: &mut AppState, line: EventLine) {
     let EventLine { event, session } = line;
@@ -113,6 +117,12 @@ fn update_from_event(state: &mut AppState, event: &AgentEvent) {
 }
 
 fn handle_done(state: &mut AppState) {
+    let took = state.work.since.map(|since| state.now.saturating_duration_since(since));
+    if let Some(took) = took.filter(|took| *took >= timeouts::LONG_WORK && state.settings.notifies()) {
+        let about = state.session.description().unwrap_or("the work");
+        let time = format_elapsed(Duration::from_secs(took.as_secs())).unwrap_or_default();
+        state.out.push_effect(Effect::Notify(format!("haft: {about} is done after {time}")));
+    }
     state.work.end_run();
     state.stack.composer.invalidate_files();
     // The tools may have changed the git branch.

@@ -16,8 +16,8 @@ use haft_protocol::rpc::{
     ServerLine,
 };
 use haft_tui::app::{
-    self, AppOptions, AppState, BackendReply, BackendRequest, Effect, FileList, LoginProvider, SavedKey,
-    TrustReview, UiEvent,
+    self, AppOptions, AppState, BackendReply, BackendRequest, ContextUse, Effect, FileList, LoginProvider,
+    SavedKey, TrustReview, UiEvent,
 };
 use haft_tui::draw_context::DrawContext;
 use haft_tui::theme::Theme;
@@ -250,7 +250,7 @@ impl Fake {
                 effect @ (Effect::OpenEditor(_) | Effect::Suspend | Effect::Redraw) => {
                     self.log.push(format!("{effect:?}"));
                 }
-                effect @ (Effect::Bell | Effect::Title(_) | Effect::Quit) => {
+                effect @ (Effect::Bell | Effect::Notify(_) | Effect::Title(_) | Effect::Quit) => {
                     self.log.push(format!("{effect:?}"));
                 }
             }
@@ -415,6 +415,11 @@ impl Fake {
                 model: Some(format!("{provider}/default")),
             })),
             BackendRequest::Logout { .. } => BackendReply::Logout(Ok("the key is removed".to_owned())),
+            BackendRequest::ContextUse => BackendReply::ContextUse(Ok(ContextUse {
+                tokens: 34_000,
+                window: Some(200_000),
+                parts: vec![("tool results", 20_000), ("system prompt and tools", 14_000)],
+            })),
             BackendRequest::Demo => BackendReply::Demo(Ok("Berlin: 16°C, fog".to_owned())),
             BackendRequest::Export { .. } => BackendReply::Export(Ok("/projects/haft/session.html".into())),
             BackendRequest::Delete { session } => BackendReply::Delete(Ok(session)),
