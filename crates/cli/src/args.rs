@@ -51,6 +51,8 @@ pub(crate) enum CliCommand {
     Rpc(Box<RpcArgs>),
     /// List, show, fork, name, compact, export and delete sessions
     Session(SessionCommandArgs),
+    /// Show tokens and cost by day, model and project
+    Usage(UsageArgs),
     /// Show the settings and the source of each
     Config(ConfigArgs),
     /// List skills
@@ -366,6 +368,14 @@ pub(crate) struct ShowArgs {
     pub(crate) cwd: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) trust: TrustProjectArgs,
+}
+
+/// `haft usage …`.
+#[derive(Debug, Args)]
+pub(crate) struct UsageArgs {
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// `haft doctor …`.

@@ -48,6 +48,7 @@ pub(crate) fn find_person_only_action(command: &CliCommand) -> Option<&'static s
         CliCommand::Rpc(_)
         | CliCommand::Session(_)
         | CliCommand::Skill(_)
+        | CliCommand::Usage(_)
         | CliCommand::Doctor(_)
         | CliCommand::Demo
         | CliCommand::Completions { .. }

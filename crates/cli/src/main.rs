@@ -29,6 +29,7 @@ mod timeouts;
 mod token;
 mod tool_sandbox;
 mod trust;
+mod usage;
 
 use std::process::ExitCode;
 
@@ -64,6 +65,7 @@ fn run_command(cli: Cli) -> anyhow::Result<Exit> {
         Some(CliCommand::Ext(args)) => ext::run(args),
         Some(CliCommand::Rpc(args)) => rpc::run(*args),
         Some(CliCommand::Session(args)) => session::run(args, run::compact),
+        Some(CliCommand::Usage(args)) => usage::run(args),
         Some(CliCommand::Config(args)) => config::run(args),
         Some(CliCommand::Trust(args)) => trust::run(args),
         Some(CliCommand::Doctor(args)) => doctor::run(args),

@@ -208,3 +208,32 @@ fn provider_count(usage: TokenUsage, messages: usize) -> Option<(u64, usize)> {
     let tokens = usage.input + usage.cache_read + usage.cache_write + usage.output;
     (tokens > 0).then_some((tokens, messages))
 }
+
+#[cfg(test)]
+mod tests {
+    use haft_protocol::RawJson;
+    use haft_protocol::content::ToolCall;
+    use haft_protocol::ids::ToolCallId;
+    use haft_protocol::message::{AssistantMessage, Rfc3339Time};
+
+    use super::*;
+
+    #[test]
+    fn shares_count_each_kind_of_content() {
+        let call = ToolCall {
+            id: ToolCallId::new("t1"),
+            name: "read".into(),
+            args: RawJson::parse(r#"{"path":"a.rs"}"#).unwrap(),
+        };
+        let content = vec![
+            AssistantBlock::Thinking { text: "x".repeat(40) },
+            AssistantBlock::Text { text: "y".repeat(80) },
+            AssistantBlock::ToolCall(call),
+        ];
+        let answer =
+            Message::Assistant(AssistantMessage { content, time: Rfc3339Time(String::new()), native: None });
+        let shares = ContextShares::of_messages(&[answer]);
+        let expect = ContextShares { thinking: 10, answers: 20, calls: 5, ..ContextShares::default() };
+        assert_eq!((shares, shares.total()), (expect, 35));
+    }
+}

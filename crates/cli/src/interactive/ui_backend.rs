@@ -27,6 +27,7 @@ use crate::args::RunArgs;
 use crate::run::{ProviderSecrets, launcher};
 use crate::tool_sandbox::{ProtectedDirs, tool_environment};
 use crate::trust;
+use crate::usage::UsageReport;
 
 pub(super) use sessions::OpenSessions;
 pub(super) use shell::RunningShells;
@@ -119,6 +120,9 @@ impl UiBackend {
             Request::ContextUse => {
                 Reply::ContextUse(self.try_off_thread(|context| sessions::context_use(&context.open)).await)
             }
+            Request::Usage => Reply::Usage(
+                self.try_off_thread(|context| Ok(UsageReport::read(&context.home)?.to_text())).await,
+            ),
             Request::Demo => Reply::Demo(self.spawn_task(shell::play_demo()).await),
             Request::Login { provider, key } => {
                 Reply::Login(self.spawn_task(settings::login(Arc::clone(&self.context), provider, key)).await)

@@ -101,6 +101,8 @@ pub enum BackendRequest {
     },
     /// Counts what fills the context of the shown session.
     ContextUse,
+    /// Sums up the usage of all recorded sessions.
+    Usage,
     /// Plays the demo: one turn of a scripted model, as `haft demo`.
     Demo,
     /// Loads the `theme.json` files of the user and of theme-only extensions.
@@ -169,6 +171,8 @@ pub enum BackendReply {
     Set(Result<SettingRow, CommandFailure>),
     /// Reply to [`BackendRequest::ContextUse`].
     ContextUse(Result<ContextUse, CommandFailure>),
+    /// Reply to [`BackendRequest::Usage`]: Markdown.
+    Usage(Result<String, CommandFailure>),
     /// Reply to [`BackendRequest::Demo`]: the printed text.
     Demo(Result<String, CommandFailure>),
     /// Reply to [`BackendRequest::Themes`]: the origin and the text of each file.

@@ -65,6 +65,7 @@ commands! {
     "status" "" => show::status, "Show the session, the model, the limits and the extensions";
     "context" "" => show::context, "Show what fills the context window";
     "cost" "" => show::cost, "Show the session's tokens and cost";
+    "usage" "" => show::usage, "Show tokens and cost by day, model and project";
     "clear" "" => sessions::clear, "Clear the conversation; the session file keeps it";
     "quit" ["exit", "q"] "" => show::quit, "Quit";
 }

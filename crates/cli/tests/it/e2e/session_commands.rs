@@ -221,3 +221,21 @@ fn shows_no_control_sequences() {
         assert_eq!(terminal_actions(shown.stdout.as_bytes()), Vec::<String>::new(), "{shown:?}");
     }
 }
+
+#[test]
+fn usage_counts_each_answer_once() {
+    let tokens = TokenCounts { input: 1_000, output: 500, cache_read: 0, cache_write: 0 };
+    let scene = Scene::new(vec![Scenario::text("One.").usage(tokens), Scenario::text("Two.").usage(tokens)]);
+    let none = scene.world.haft(&["usage"]);
+    assert_eq!(none.stdout, "no usage is recorded yet\n");
+    scene.haft(&["-p", "first"]).expect(0);
+    assert_eq!(scene.world.haft(&["session", "fork", "last"]).code, 0);
+    scene.haft(&["-p", "second"]).expect(0);
+    let all: Value = serde_json::from_str(&scene.world.haft(&["usage", "--json"]).stdout).unwrap();
+    assert_eq!((&all["total"]["input"], &all["total"]["output"]), (&json!(2_000), &json!(1_000)), "{all}");
+    assert_eq!(all["models"].as_array().unwrap().len(), 1, "{all}");
+    assert_eq!(all["projects"][0]["usage"]["input"], 2_000);
+    let table = scene.world.haft(&["usage"]).stdout;
+    assert!(table.lines().all(|line| line.is_ascii()), "{table}");
+    assert!(table.contains("| all sessions |         2000 |"), "{table}");
+}

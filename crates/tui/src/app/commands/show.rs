@@ -101,6 +101,10 @@ pub(super) fn context(state: &mut AppState, _args: &str) {
     state.out.ask_backend(BackendRequest::ContextUse);
 }
 
+pub(super) fn usage(state: &mut AppState, _args: &str) {
+    state.out.ask_backend(BackendRequest::Usage);
+}
+
 /// Shows the parts of the context as bars.
 pub(in crate::app) fn show_context(state: &mut AppState, used: &ContextUse) {
     /// The columns of a full bar.

@@ -420,6 +420,7 @@ impl Fake {
                 window: Some(200_000),
                 parts: vec![("tool results", 20_000), ("system prompt and tools", 14_000)],
             })),
+            BackendRequest::Usage => BackendReply::Usage(Ok("| total |\n|---|\n| $1.20 |\n".to_owned())),
             BackendRequest::Demo => BackendReply::Demo(Ok("Berlin: 16°C, fog".to_owned())),
             BackendRequest::Export { .. } => BackendReply::Export(Ok("/projects/haft/session.html".into())),
             BackendRequest::Delete { session } => BackendReply::Delete(Ok(session)),

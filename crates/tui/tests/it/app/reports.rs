@@ -10,6 +10,9 @@ fn status_and_context_are_pages() {
     fake.keys("esc");
     fake.enter("/context");
     insta::assert_snapshot!("context", fake.screen());
+    fake.keys("esc");
+    fake.enter("/usage");
+    assert!(fake.screen().contains("$1.20"), "{}", fake.screen());
 }
 
 #[test]
