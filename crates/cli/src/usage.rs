@@ -98,16 +98,16 @@ impl UsageReport {
         let days = self.days.iter().rev().take(DAYS).map(|(day, usage)| (day.clone(), *usage)).collect();
         let all = vec![("all sessions".to_owned(), self.total)];
         let tables = [
-            table("total", all),
-            table("day (UTC)", days),
-            table("model", by_cost(&self.models)),
-            table("project", by_cost(&self.projects)),
+            usage_table("total", all),
+            usage_table("day (UTC)", days),
+            usage_table("model", by_cost(&self.models)),
+            usage_table("project", by_cost(&self.projects)),
         ];
         tables.join("\n")
     }
 }
 
-fn table(head: &str, rows: Vec<(String, TokenUsage)>) -> String {
+fn usage_table(head: &str, rows: Vec<(String, TokenUsage)>) -> String {
     let name = |name: &str| sanitize_line(name).replace('|', " ");
     let width =
         rows.iter().map(|(key, _)| name(key).chars().count()).max().unwrap_or_default().max(head.len());

@@ -102,7 +102,7 @@ impl ContextShares {
     }
 
     /// Returns the sum.
-    pub fn total(&self) -> u64 {
+    pub fn total_tokens(&self) -> u64 {
         let Self { prompts, answers, thinking, calls, results } = self;
         prompts + answers + thinking + calls + results
     }
@@ -234,6 +234,6 @@ mod tests {
             Message::Assistant(AssistantMessage { content, time: Rfc3339Time(String::new()), native: None });
         let shares = ContextShares::of_messages(&[answer]);
         let expect = ContextShares { thinking: 10, answers: 20, calls: 5, ..ContextShares::default() };
-        assert_eq!((shares, shares.total()), (expect, 35));
+        assert_eq!((shares, shares.total_tokens()), (expect, 35));
     }
 }

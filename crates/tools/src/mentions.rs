@@ -134,7 +134,7 @@ impl FileMention {
     }
 
     /// Returns the spellings of a mention, the literal one first.
-    fn spellings(text: &str) -> Vec<Self> {
+    fn read_spellings(text: &str) -> Vec<Self> {
         let literal = Self { path: text.to_owned(), lines: None };
         std::iter::once(literal).chain(Self::with_lines(text)).collect()
     }
@@ -160,7 +160,7 @@ fn find_mentions(text: &str) -> Vec<Vec<FileMention>> {
         if let Some(quoted) = rest.strip_prefix('"') {
             if let Some((path, behind)) = quoted.split_once('"').filter(|(path, _)| !path.contains('\n')) {
                 let lines = behind.split_whitespace().next().unwrap_or_default();
-                let mut spellings = FileMention::spellings(path);
+                let mut spellings = FileMention::read_spellings(path);
                 spellings.splice(0..0, FileMention::with_lines(&format!("{path}{lines}")));
                 found.push(spellings);
             }
@@ -168,10 +168,10 @@ fn find_mentions(text: &str) -> Vec<Vec<FileMention>> {
         }
         let word = rest.split_whitespace().next().filter(|_| !rest.starts_with(char::is_whitespace));
         let Some(word) = word else { continue };
-        let mut spellings = FileMention::spellings(word);
+        let mut spellings = FileMention::read_spellings(word);
         let trimmed = word.trim_end_matches(CLOSING);
         if trimmed != word && !trimmed.is_empty() {
-            spellings.extend(FileMention::spellings(trimmed));
+            spellings.extend(FileMention::read_spellings(trimmed));
         }
         found.push(spellings);
     }

@@ -12,7 +12,7 @@ use crate::console::print;
 use crate::exit::Exit;
 use crate::setup::RunSetup;
 
-use super::model::MachineWithKeys;
+use super::machine::MachineWithKeys;
 
 /// The sources of models that no server listed.
 const BUILT_IN: &str = "built-in";

@@ -7,11 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context as _;
 use async_trait::async_trait;
-use haft_config::{AuthFile, SecretString, SettingOrigin, Settings};
+use haft_config::{AuthFile, SettingOrigin, Settings};
 use haft_core::model::{Model, ModelInfo, ModelSource, ThinkingLevel};
 use haft_providers::{
-    ChooseError, EnvironmentProbe, FallbackModel, ModelChoice, ModelConfig, ModelPreference, ModelsFile,
-    SystemProbe, choose_model, resolve_model,
+    ChooseError, FallbackModel, ModelChoice, ModelPreference, ModelsFile, choose_model, resolve_model,
 };
 
 use crate::args::RunArgs;
@@ -21,6 +20,7 @@ use crate::setup::RunSetup;
 use haft_core::sanitize::sanitize_line;
 
 use super::list::model_ids;
+use super::machine::MachineWithKeys;
 use no_model::NoModel;
 
 pub(super) async fn choose(args: &RunArgs, setup: &RunSetup) -> anyhow::Result<Arc<dyn Model>> {
@@ -211,37 +211,6 @@ pub(crate) fn thinking_level_note(model: &dyn Model, wanted: ThinkingLevel) -> O
 /// Returns the exit code for an invalid name: `Usage` if a flag set it, `Configuration` otherwise.
 fn exit_for_origin(named: Option<SettingOrigin>) -> Exit {
     if matches!(named, Some(SettingOrigin::Flag(_))) { Exit::Usage } else { Exit::Configuration }
-}
-
-/// The machine, with the keys of `auth.json` as a fallback for environment variables.
-pub(crate) struct MachineWithKeys<'a> {
-    machine: SystemProbe,
-    auth: &'a AuthFile,
-}
-
-impl<'a> MachineWithKeys<'a> {
-    pub(crate) fn new(auth: &'a AuthFile) -> Self {
-        Self { machine: SystemProbe::default(), auth }
-    }
-}
-
-#[async_trait]
-impl EnvironmentProbe for MachineWithKeys<'_> {
-    fn var(&self, name: &str) -> Option<String> {
-        self.machine.var(name)
-    }
-
-    fn key(&self, provider: &str) -> Option<SecretString> {
-        self.auth.key(provider).cloned()
-    }
-
-    async fn is_listening(&self, port: u16) -> bool {
-        self.machine.is_listening(port).await
-    }
-
-    async fn list_models(&self, server: &ModelConfig) -> Vec<String> {
-        self.machine.list_models(server).await
-    }
 }
 
 /// The maximum number of cached models; each has its own connections.

@@ -6,7 +6,7 @@ use haft_core::TextFilter;
 use haft_providers::{KeyRedactor, known_keys};
 use haft_tools::HostEnvironment;
 
-use super::model::MachineWithKeys;
+use super::machine::MachineWithKeys;
 use crate::args::RunArgs;
 use crate::setup::RunSetup;
 

@@ -101,7 +101,7 @@ pub enum BackendRequest {
     },
     /// Counts what fills the context of the shown session.
     ContextUse,
-    /// Sums up the usage of all recorded sessions.
+    /// Summarizes the usage of all recorded sessions.
     Usage,
     /// Plays the demo: one turn of a scripted model, as `haft demo`.
     Demo,
@@ -179,7 +179,7 @@ pub enum BackendReply {
     Themes(Vec<(String, String)>),
 }
 
-/// What fills a context.
+/// The contents of a context.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ContextUse {
     /// The tokens of the context.

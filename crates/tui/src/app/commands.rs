@@ -63,9 +63,9 @@ commands! {
     "settings" "[setting]" Settings => setup::settings, "Show and change settings";
     "theme" "[theme]" Themes => setup::theme, "Select a color theme";
     "status" "" => show::status, "Show the session, the model, the limits and the extensions";
-    "context" "" => show::context, "Show what fills the context window";
+    "context" "" => show::request_context, "Show what fills the context window";
     "cost" "" => show::cost, "Show the session's tokens and cost";
-    "usage" "" => show::usage, "Show tokens and cost by day, model and project";
+    "usage" "" => show::request_usage, "Show tokens and cost by day, model and project";
     "clear" "" => sessions::clear, "Clear the conversation; the session file keeps it";
     "quit" ["exit", "q"] "" => show::quit, "Quit";
 }

@@ -117,7 +117,7 @@ impl Settings {
     }
 
     /// True if the end of long work is shown on the desktop.
-    pub fn notifies(&self) -> bool {
+    pub fn is_notification_enabled(&self) -> bool {
         self.get(NOTIFY) == "on"
     }
 

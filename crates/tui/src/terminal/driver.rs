@@ -357,7 +357,7 @@ impl<I: UserInterface, P: ProgramServices> TerminalDriver<I, P> {
         Ok(UiEvent::Copied(copied))
     }
 
-    fn notify(&self, text: &str) -> Result<(), TerminalError> {
+    fn show_notification(&self, text: &str) -> Result<(), TerminalError> {
         if !self.environment.ignores_unknown() {
             return Ok(());
         }
@@ -439,7 +439,7 @@ impl<I: UserInterface, P: ProgramServices> EffectPerformer for TerminalDriver<I,
             Effect::Suspend => return self.suspend().await,
             Effect::Redraw => self.redraw(),
             Effect::Bell => self.write_sequence("\x07")?,
-            Effect::Notify(text) => self.notify(&text)?,
+            Effect::Notify(text) => self.show_notification(&text)?,
             Effect::Title(title) => self.set_title(&title)?,
             Effect::Quit => self.end = self.end.or(Some(ExitReason::Quit)),
         }

@@ -81,10 +81,10 @@ pub(super) fn context_use(open: &OpenSessions) -> anyhow::Result<ContextUse> {
     let agent = open.current_agent().context("no session is open yet")?;
     let (shares, used) = (ContextShares::of_messages(&agent.messages()), agent.stats().context);
     // Before the first answer, the provider has not counted the system prompt and the tools.
-    let tokens = used.tokens.max(shares.total());
+    let tokens = used.tokens.max(shares.total_tokens());
     let ContextShares { prompts, answers, thinking, calls, results } = shares;
     let mut parts = vec![
-        ("system prompt and tools", tokens - shares.total()),
+        ("system prompt and tools", tokens - shares.total_tokens()),
         ("your messages", prompts),
         ("answers", answers),
         ("thinking", thinking),

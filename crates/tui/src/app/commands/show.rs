@@ -97,11 +97,11 @@ fn context_text(session: &CurrentSession) -> String {
     }
 }
 
-pub(super) fn context(state: &mut AppState, _args: &str) {
+pub(super) fn request_context(state: &mut AppState, _args: &str) {
     state.out.ask_backend(BackendRequest::ContextUse);
 }
 
-pub(super) fn usage(state: &mut AppState, _args: &str) {
+pub(super) fn request_usage(state: &mut AppState, _args: &str) {
     state.out.ask_backend(BackendRequest::Usage);
 }
 

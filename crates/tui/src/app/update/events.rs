@@ -118,7 +118,9 @@ fn update_from_event(state: &mut AppState, event: &AgentEvent) {
 
 fn handle_done(state: &mut AppState) {
     let took = state.work.since.map(|since| state.now.saturating_duration_since(since));
-    if let Some(took) = took.filter(|took| *took >= timeouts::LONG_WORK && state.settings.notifies()) {
+    if let Some(took) =
+        took.filter(|took| *took >= timeouts::LONG_WORK && state.settings.is_notification_enabled())
+    {
         let about = state.session.description().unwrap_or("the work");
         let time = format_elapsed(Duration::from_secs(took.as_secs())).unwrap_or_default();
         state.out.push_effect(Effect::Notify(format!("haft: {about} is done after {time}")));

@@ -1,0 +1,36 @@
+//! The machine on which a model is chosen.
+
+use async_trait::async_trait;
+use haft_config::{AuthFile, SecretString};
+use haft_providers::{EnvironmentProbe, ModelConfig, SystemProbe};
+
+/// The machine, with the keys of `auth.json` as a fallback for environment variables.
+pub(crate) struct MachineWithKeys<'a> {
+    machine: SystemProbe,
+    auth: &'a AuthFile,
+}
+
+impl<'a> MachineWithKeys<'a> {
+    pub(crate) fn new(auth: &'a AuthFile) -> Self {
+        Self { machine: SystemProbe::default(), auth }
+    }
+}
+
+#[async_trait]
+impl EnvironmentProbe for MachineWithKeys<'_> {
+    fn var(&self, name: &str) -> Option<String> {
+        self.machine.var(name)
+    }
+
+    fn key(&self, provider: &str) -> Option<SecretString> {
+        self.auth.key(provider).cloned()
+    }
+
+    async fn is_listening(&self, port: u16) -> bool {
+        self.machine.is_listening(port).await
+    }
+
+    async fn list_models(&self, server: &ModelConfig) -> Vec<String> {
+        self.machine.list_models(server).await
+    }
+}
