@@ -17,7 +17,7 @@ use async_trait::async_trait;
 use haft_config::{Home, ToolSettings, TrustDecision};
 use haft_protocol::rpc::CommandFailure;
 use haft_tools::HostEnvironment;
-use haft_tui::app::{BackendReply as Reply, BackendRequest as Request};
+use haft_tui::app::{BackendReply as Reply, BackendRequest as Request, LoginProvider};
 use haft_tui::terminal::ProgramServices;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
@@ -27,7 +27,6 @@ use crate::args::RunArgs;
 use crate::run::{ProviderSecrets, launcher};
 use crate::tool_sandbox::{ProtectedDirs, tool_environment};
 use crate::trust;
-use crate::usage::UsageReport;
 
 pub(super) use sessions::OpenSessions;
 pub(super) use shell::RunningShells;
@@ -98,9 +97,7 @@ impl UiBackend {
             Request::Files => {
                 Reply::Files(self.read_off_thread(|context| files::list_files(&context.cwd)).await)
             }
-            Request::Directory { path } => Reply::Directory(
-                self.read_off_thread(move |context| files::list_directory(&context.cwd, &path)).await,
-            ),
+            Request::Directory { path } => Reply::Directory(self.list_directory(path).await),
             Request::Branch => Reply::Branch(self.read_off_thread(files::current_branch).await),
             Request::History => {
                 Reply::History(self.try_off_thread(|context| history::read(&context.home)).await)
@@ -113,16 +110,9 @@ impl UiBackend {
                 let read = self.try_off_thread(move |context| files::read_image(&context.cwd, &path)).await;
                 Reply::Image(number, read)
             }
-            Request::Providers => {
-                let listed = self.runtime.spawn(settings::list_providers(Arc::clone(&self.context))).await;
-                Reply::Providers(listed.unwrap_or_default())
-            }
-            Request::ContextUse => {
-                Reply::ContextUse(self.try_off_thread(|context| sessions::context_use(&context.open)).await)
-            }
-            Request::Usage => Reply::Usage(
-                self.try_off_thread(|context| Ok(UsageReport::read(&context.home)?.to_text())).await,
-            ),
+            Request::Providers => Reply::Providers(self.list_providers().await),
+            Request::ContextUse => Reply::ContextUse(self.try_off_thread(sessions::context_use).await),
+            Request::Usage => Reply::Usage(self.try_off_thread(sessions::usage_text).await),
             Request::Demo => Reply::Demo(self.spawn_task(shell::play_demo()).await),
             Request::Login { provider, key } => {
                 Reply::Login(self.spawn_task(settings::login(Arc::clone(&self.context), provider, key)).await)
@@ -142,11 +132,7 @@ impl UiBackend {
             Request::Trust => Reply::Trust(
                 self.try_off_thread(|context| trust::describe_project(&context.home, &context.cwd)).await,
             ),
-            Request::Grant { digest } => {
-                let trust =
-                    move |context: &UiContext| trust::trust_project(&context.home, &context.cwd, &digest);
-                Reply::Grant(self.try_off_thread(trust).await)
-            }
+            Request::Grant { digest } => Reply::Grant(self.trust_project(digest).await),
             Request::Shell { number, shell } => self.run_shell(number, shell, answers).await,
             Request::StopShell { number } => {
                 self.shells.stop(number);
@@ -158,6 +144,20 @@ impl UiBackend {
             }
             Request::Themes => Reply::Themes(self.read_off_thread(settings::list_themes).await),
         })
+    }
+
+    async fn list_directory(&self, path: String) -> Vec<String> {
+        self.read_off_thread(move |context| files::list_directory(&context.cwd, &path)).await
+    }
+
+    async fn list_providers(&self) -> Vec<LoginProvider> {
+        let listed = self.runtime.spawn(settings::list_providers(Arc::clone(&self.context))).await;
+        listed.unwrap_or_default()
+    }
+
+    async fn trust_project(&self, digest: String) -> Result<String, CommandFailure> {
+        let trust = move |context: &UiContext| trust::trust_project(&context.home, &context.cwd, &digest);
+        self.try_off_thread(trust).await
     }
 
     /// Runs blocking work; returns the default value if it is lost.

@@ -63,13 +63,15 @@ impl BurstJoiner {
 /// Returns the character that a key types. Terminals send a newline as `enter` or `ctrl+j`.
 fn typed_char(event: &Event) -> Option<char> {
     let Event::Key(KeyEvent { code, modifiers, kind, .. }) = event else { return None };
-    let shifted = KeyModifiers::SHIFT;
-    match code {
-        _ if *kind == KeyEventKind::Release => None,
-        KeyCode::Char(c) if (*modifiers - shifted).is_empty() => Some(*c),
-        KeyCode::Char('j') if *modifiers == KeyModifiers::CONTROL => Some('\n'),
-        KeyCode::Enter if modifiers.is_empty() => Some('\n'),
-        KeyCode::Tab if modifiers.is_empty() => Some('\t'),
+    if *kind == KeyEventKind::Release {
+        return None;
+    }
+    let is_plain = (*modifiers - KeyModifiers::SHIFT).is_empty();
+    match (code, is_plain) {
+        (KeyCode::Char(c), true) => Some(*c),
+        (KeyCode::Char('j'), false) if *modifiers == KeyModifiers::CONTROL => Some('\n'),
+        (KeyCode::Enter, true) if modifiers.is_empty() => Some('\n'),
+        (KeyCode::Tab, true) if modifiers.is_empty() => Some('\t'),
         _ => None,
     }
 }

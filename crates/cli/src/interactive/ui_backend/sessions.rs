@@ -15,6 +15,7 @@ use haft_tui::app::ContextUse;
 use super::UiContext;
 use super::files::resolve_path;
 use crate::session::{SessionFinder, add_entry, explain_error, export_to_file, short_id};
+use crate::usage::UsageReport;
 
 #[derive(Default)]
 pub(in crate::interactive) struct OpenSessions(Mutex<OpenSessionsState>);
@@ -76,9 +77,14 @@ impl OpenSessions {
     }
 }
 
+/// Returns the usage of all recorded sessions as Markdown.
+pub(super) fn usage_text(context: &UiContext) -> anyhow::Result<String> {
+    Ok(UsageReport::read(&context.home)?.to_text())
+}
+
 /// Counts what fills the context of the visible session.
-pub(super) fn context_use(open: &OpenSessions) -> anyhow::Result<ContextUse> {
-    let agent = open.current_agent().context("no session is open yet")?;
+pub(super) fn context_use(context: &UiContext) -> anyhow::Result<ContextUse> {
+    let agent = context.open.current_agent().context("no session is open yet")?;
     let (shares, used) = (ContextShares::of_messages(&agent.messages()), agent.stats().context);
     // Before the first answer, the provider has not counted the system prompt and the tools.
     let tokens = used.tokens.max(shares.total_tokens());

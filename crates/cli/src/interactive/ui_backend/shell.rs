@@ -19,6 +19,7 @@ use crate::timeouts::{DEMO, SHELL};
 use crate::token::VARIABLES as TOKEN_VARIABLES;
 
 /// Plays `haft demo` and returns its output.
+#[expect(clippy::disallowed_methods, reason = "haft itself, which is waited for")]
 pub(super) async fn play_demo() -> anyhow::Result<String> {
     let haft = std::env::current_exe().context("cannot find the program file of haft")?;
     let mut demo = tokio::process::Command::new(haft);

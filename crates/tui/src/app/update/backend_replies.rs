@@ -46,16 +46,7 @@ pub(super) fn handle_backend_reply(state: &mut AppState, reply: BackendReply) {
         BackendReply::History(Err(failure)) => state.show_error(failure.error),
         BackendReply::Image(number, image) => prompt::handle_image(state, number, image),
         BackendReply::Providers(providers) => show_providers(state, providers),
-        BackendReply::Login(outcome) => {
-            forget_providers(state);
-            match outcome {
-                Ok(SavedKey { message, model }) => {
-                    state.show_info(message);
-                    login::use_new_key(state, model.as_deref());
-                }
-                Err(failure) => state.show_error(failure.error),
-            }
-        }
+        BackendReply::Login(outcome) => handle_login(state, outcome),
         BackendReply::Logout(outcome) => {
             forget_providers(state);
             show_outcome(state, outcome);
@@ -94,6 +85,17 @@ pub(super) fn handle_backend_reply(state: &mut AppState, reply: BackendReply) {
                 .map(|name| format!("unknown theme {name} ({}); /theme lists all themes", settings::THEME));
             problems.into_iter().chain(missing).for_each(|problem| state.show_error(problem));
         }
+    }
+}
+
+fn handle_login(state: &mut AppState, outcome: Result<SavedKey, CommandFailure>) {
+    forget_providers(state);
+    match outcome {
+        Ok(SavedKey { message, model }) => {
+            state.show_info(message);
+            login::use_new_key(state, model.as_deref());
+        }
+        Err(failure) => state.show_error(failure.error),
     }
 }
 

@@ -16,8 +16,8 @@ use haft_protocol::rpc::{
     ServerLine,
 };
 use haft_tui::app::{
-    self, AppOptions, AppState, BackendReply, BackendRequest, ContextUse, Effect, FileList, LoginProvider,
-    SavedKey, TrustReview, UiEvent,
+    self, AppOptions, AppState, BackendReply, BackendRequest, ContextUse, Effect, FileList, SavedKey,
+    TrustReview, UiEvent,
 };
 use haft_tui::draw_context::DrawContext;
 use haft_tui::theme::Theme;
@@ -25,7 +25,7 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
 pub(crate) use values::{extension, image, time};
-use values::{queue, row};
+use values::{providers, queue, row};
 
 /// The ID of the first session.
 pub(crate) const SESSION: &str = "0199-first";
@@ -384,32 +384,7 @@ impl Fake {
             BackendRequest::Directory { path } => BackendReply::Directory(vec![format!("{path}inner.txt")]),
             BackendRequest::Branch => BackendReply::Branch(Some("main".to_owned())),
             BackendRequest::History => BackendReply::History(Ok(String::new())),
-            BackendRequest::Providers => BackendReply::Providers(vec![
-                LoginProvider {
-                    name: "anthropic".to_owned(),
-                    key: Some("auth.json".to_owned()),
-                    stored: true,
-                    is_local: false,
-                    server: None,
-                    model: Some("anthropic/claude-opus".to_owned()),
-                },
-                LoginProvider {
-                    name: "openai".to_owned(),
-                    key: None,
-                    stored: false,
-                    is_local: false,
-                    server: None,
-                    model: Some("openai/gpt-5".to_owned()),
-                },
-                LoginProvider {
-                    name: "ollama".to_owned(),
-                    key: None,
-                    stored: false,
-                    is_local: true,
-                    server: Some("port 11434".to_owned()),
-                    model: Some("ollama/qwen3".to_owned()),
-                },
-            ]),
+            BackendRequest::Providers => BackendReply::Providers(providers()),
             BackendRequest::Login { provider, .. } => BackendReply::Login(Ok(SavedKey {
                 message: "the key is stored".to_owned(),
                 model: Some(format!("{provider}/default")),
