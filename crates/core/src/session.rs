@@ -42,7 +42,7 @@ use state::{AppendOutcome, SessionState, SyncTask};
 use sync::{SyncHandle, SyncReceiver};
 
 pub use context::{INTERRUPTED, NOT_RUN, SessionContext, build_context};
-pub(crate) use context::{complete_tool_calls, missing_result};
+pub(crate) use context::{compaction_text, complete_tool_calls, missing_result};
 pub use id::{EntryId, InvalidId, SessionId};
 pub use line::EntryLineLimits;
 pub use recover::{RecoveredSession, SessionRepair, recover};
