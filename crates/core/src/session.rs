@@ -308,6 +308,15 @@ impl Session {
         build_context(&self.branch())
     }
 
+    /// Adds [`SessionRepair::Unanswered`] to the repairs if the last prompt has no answer. Answers are recorded when they
+    /// are complete, so the session has nothing of an answer during which the program was killed.
+    pub fn report_missing_answer(&self) {
+        let mut state = self.shared.lock();
+        if state.lacks_answer() {
+            state.repairs.push(SessionRepair::Unanswered);
+        }
+    }
+
     /// Takes the repairs of the file. Each is returned once. The runs of an agent on this session take them and emit
     /// them as [events](Self::take_repair_events).
     pub fn take_repairs(&self) -> Vec<SessionRepair> {

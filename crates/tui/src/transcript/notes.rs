@@ -98,7 +98,7 @@ fn event_note(event: &E) -> Option<NoteItem> {
         E::CompactionStart { reason } => NoteItem::compacting(*reason),
         E::Error { message, .. } => NoteItem { tag: NoteTag::Failure, ..NoteItem::error(message) },
         E::SessionRepaired { message, .. } => {
-            NoteItem::warning(&format!("the session was repaired: {message}"))
+            NoteItem::warning(&format!("session: {message}"))
         }
         // The next step differs from that of a mode without a person to ask.
         E::TrustRequired { project, skipped, message: _ } => {
