@@ -479,14 +479,14 @@ pub enum SessionError {
         version: u32,
     },
     /// A system call failed.
-    #[error("cannot {doing} {}; check disk space and permissions, then try again", path.display())]
+    #[error("cannot {doing} {}: {cause}; check disk space and permissions", path.display())]
     Io {
         /// The action that failed: `write`, `open`, …
         doing: &'static str,
         /// The file.
         path: PathBuf,
         /// The system's error.
-        source: Arc<io::Error>,
+        cause: Arc<io::Error>,
     },
     /// The session has no such entry.
     #[error("the session has no entry {0}")]
@@ -519,7 +519,7 @@ impl SessionError {
         if source.kind() == io::ErrorKind::WouldBlock {
             return Self::Locked { path: path.to_owned() };
         }
-        Self::Io { doing, path: path.to_owned(), source: Arc::new(source) }
+        Self::Io { doing, path: path.to_owned(), cause: Arc::new(source) }
     }
 }
 
