@@ -20,8 +20,8 @@ use haft_protocol::message::{Message, Rfc3339Time};
 use serde::Deserialize;
 
 use crate::model::ModelError;
-use crate::session::{EntryId, compaction_text};
 use crate::session::entry::{Compaction, EntryBody, MessageEntry, ResponseMetadata, SessionEntry};
+use crate::session::{EntryId, compaction_text};
 use crate::stats::{estimated_tokens, text_tokens};
 
 pub use prompt::entry_text;

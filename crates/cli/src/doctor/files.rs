@@ -254,7 +254,8 @@ impl StorageProblem {
             Self::ReadOnlyDisk => ("is on a read-only file system", "export HAFT_HOME=DIR".to_owned()),
             Self::FullDisk => ("is on a full disk", format!("df -h {word}")),
         };
-        let text = format!("{what}, so sessions are not recorded; `haft --no-session` runs without a session file");
+        let text =
+            format!("{what}, so sessions are not recorded; `haft --no-session` runs without a session file");
         area.wrong(seen.path_formatter.display_path(dir), text, next)
     }
 }

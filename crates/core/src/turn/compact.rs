@@ -22,8 +22,8 @@ use crate::model::{
     ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelRequest, ModelResponse, RequestOptions,
 };
 use crate::run_context::{NoDecision, RunContext};
-use crate::session::{SessionError, compaction_text};
 use crate::session::entry::{Compaction, ResponseMetadata};
+use crate::session::{SessionError, compaction_text};
 use crate::stats::text_tokens;
 
 /// The minimum context in tokens; a smaller context is not checked against the window.
@@ -103,7 +103,12 @@ impl ContextCompactor<'_> {
             CompactReason::Overflow => known.map_or(tokens, |known| known.min(tokens)),
             CompactReason::Manual => known.unwrap_or_else(|| tokens.max(UNKNOWN)),
         };
-        let budget = self.run.agent.config.compact.token_budget(window, self.run.agent.fixed_tokens(self.setup, self.sections));
+        let budget = self
+            .run
+            .agent
+            .config
+            .compact
+            .token_budget(window, self.run.agent.fixed_tokens(self.setup, self.sections));
         if reason == CompactReason::Threshold && tokens < budget.full {
             return None;
         }

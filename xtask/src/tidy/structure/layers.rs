@@ -206,6 +206,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         &[
             // Texts, files and schemas.
             "timeouts",
+            "age",
             "json_shape",
             "limits",
             "sanitize",

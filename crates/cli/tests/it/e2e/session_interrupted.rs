@@ -78,7 +78,8 @@ fn check(wire: WireFormat, mut seed: u64) {
 fn reports_answer_that_was_cut_off() {
     const CUT_OFF: &str = "the last answer was cut off: the run ended before it was complete";
     let hangs = || Scenario::text("I begin.").fault(AnswerFault::Hang);
-    let answers = vec![hangs(), Scenario::text("One."), Scenario::text("Two."), hangs(), Scenario::text("Three.")];
+    let answers =
+        vec![hangs(), Scenario::text("One."), Scenario::text("Two."), hangs(), Scenario::text("Three.")];
     let scene = Scene::new(answers);
     let kill = |args: &[&str]| {
         let requests = scene.server.requests().len();
