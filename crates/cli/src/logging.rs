@@ -80,7 +80,9 @@ fn log_panics() {
 }
 
 fn start(filter: Targets, writer: impl for<'w> MakeWriter<'w> + Send + Sync + 'static) {
-    let lines = tracing_subscriber::fmt::layer().with_ansi(false).with_writer(writer);
+    // On a full disk, the layer would print the error of each line over the screen.
+    let lines =
+        tracing_subscriber::fmt::layer().with_ansi(false).log_internal_errors(false).with_writer(writer);
     tracing_subscriber::registry().with(filter).with(lines).init();
 }
 

@@ -27,9 +27,7 @@ use find::find_entry;
 pub(crate) use export::export_to_file;
 pub(crate) use find::SessionFinder;
 pub(crate) use list::{render_table, session_rows};
-pub(crate) use text::{
-    SessionRow, age_text, cost_text, explain_error, id_digits, short_id, truncate, usage_text,
-};
+pub(crate) use text::{SessionRow, cost_text, explain_error, id_digits, short_id, truncate, usage_text};
 
 /// Runs a subcommand. A compaction is a run, which `compact` starts.
 pub(crate) fn run(

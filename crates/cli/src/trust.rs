@@ -4,9 +4,11 @@ mod inventory;
 
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use anyhow::Context as _;
 use haft_config::{Home, ProjectDigest, Snapshot, TrustFile, TrustRecord, TrustRequest};
+use haft_core::age::age_of_stamp;
 use haft_core::sanitize::sanitize_line;
 use haft_protocol::ext::InterceptProjectTrust;
 use haft_tui::app::TrustReview;
@@ -17,7 +19,7 @@ use crate::caller::require_person;
 use crate::console::{confirm, note, print, print_marked};
 use crate::exit::{Exit, OrExit as _};
 use crate::setup;
-use inventory::ProjectInventory;
+use inventory::{InstructionExcerpt, ProjectInventory};
 
 pub(crate) fn run(args: TrustArgs) -> anyhow::Result<Exit> {
     let home = Home::locate().or_exit(Exit::Configuration)?;
@@ -48,7 +50,7 @@ fn show(home: &Home, snapshot: &Snapshot, recorded: Option<&TrustRecord>, json: 
         let text = serde_json::to_string_pretty(&as_json(snapshot, recorded, &inventory));
         return print(&text.context("cannot write JSON")?);
     }
-    print_all(snapshot, recorded, &inventory)
+    print_all(snapshot, recorded, &inventory, InstructionExcerpt::Whole)
 }
 
 fn grant_trust(
@@ -68,7 +70,7 @@ fn grant_trust(
         return Ok(());
     }
     let inventory = ProjectInventory::of_project(home, snapshot.dir());
-    print_all(snapshot, recorded, &inventory)?;
+    print_all(snapshot, recorded, &inventory, InstructionExcerpt::FirstLines)?;
     inventory.check_complete()?;
     match named {
         Some(named) => anyhow::ensure!(
@@ -117,13 +119,15 @@ fn list(home: &Home) -> anyhow::Result<()> {
     if file.records().next().is_none() {
         note("no projects are trusted");
     }
+    let now = SystemTime::now();
     for (path, record) in file.records() {
+        let age = age_of_stamp(now, &record.time);
         let state = match Snapshot::take(home, Path::new(path)) {
-            Ok(now) if now.digest() == record.digest => "",
+            Ok(present) if present.digest() == record.digest => "",
             Ok(_) => "  (changed, so no longer trusted)",
             Err(_) => "  (cannot be read, so not trusted)",
         };
-        print(&sanitize_line(&format!("{}  {}  {path}{state}", record.digest.short_hex(), record.time)))?;
+        print(&sanitize_line(&format!("{}  {age:<11}  {path}{state}", record.digest.short_hex())))?;
     }
     Ok(())
 }
@@ -132,9 +136,10 @@ fn print_all(
     snapshot: &Snapshot,
     recorded: Option<&TrustRecord>,
     inventory: &ProjectInventory,
+    excerpt: InstructionExcerpt,
 ) -> anyhow::Result<()> {
     print(&sanitize_line(&format!("project: {}", snapshot.dir().display())))?;
-    for (text, red) in inventory.lines() {
+    for (text, red) in inventory.review_lines(excerpt) {
         match red {
             true => print_marked(&sanitize_line(&text))?,
             false => print(&sanitize_line(&format!("  {text}")))?,
@@ -219,7 +224,8 @@ pub(crate) fn describe_project(home: &Home, dir: &Path) -> anyhow::Result<TrustR
     let snapshot = Snapshot::take(home, dir)?;
     let recorded = TrustFile::load(home)?.record(snapshot.dir()).cloned();
     let inventory = ProjectInventory::of_project(home, snapshot.dir());
-    let brought = inventory.lines().map(|(text, red)| if red { format!("! {text}") } else { text });
+    let brought = inventory.review_lines(InstructionExcerpt::FirstLines);
+    let brought = brought.map(|(text, red)| if red { format!("! {text}") } else { text });
     Ok(TrustReview {
         project: snapshot.dir().display().to_string(),
         granted: recorded.as_ref().is_some_and(|record| record.digest == snapshot.digest()),

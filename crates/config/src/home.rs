@@ -24,6 +24,18 @@ pub enum HomeError {
         /// The value of `HAFT_HOME`.
         path: PathBuf,
     },
+    /// The directory, or a directory above it, is a file.
+    #[error(
+        "cannot use {} as the home directory: {} is not a directory; set HAFT_HOME to a directory",
+        root.display(),
+        file.display()
+    )]
+    NotDirectory {
+        /// The directory for haft's files.
+        root: PathBuf,
+        /// The file.
+        file: PathBuf,
+    },
 }
 
 impl Home {
@@ -32,7 +44,7 @@ impl Home {
     /// # Errors
     /// [`HomeError`] when the directory cannot be determined.
     pub fn locate() -> Result<Self, HomeError> {
-        Self::locate_with(|name| std::env::var_os(name), etcetera::home_dir().ok())
+        Self::locate_with(|name| std::env::var_os(name), etcetera::home_dir().ok())?.without_file_above()
     }
 
     /// Same as [`locate`](Self::locate), with a given environment and home directory.
@@ -46,6 +58,17 @@ impl Home {
             return Ok(Self { root });
         }
         default_root(&var, user_home).map(|root| Self { root }).ok_or(HomeError::NoHome)
+    }
+
+    /// Returns the home, unless it cannot be a directory.
+    fn without_file_above(self) -> Result<Self, HomeError> {
+        let existing = self.root.ancestors().find_map(|dir| Some((dir, dir.metadata().ok()?)));
+        match existing {
+            Some((file, metadata)) if !metadata.is_dir() => {
+                Err(HomeError::NotDirectory { file: file.to_owned(), root: self.root.clone() })
+            }
+            _ => Ok(self),
+        }
     }
 
     /// Returns a home at the given directory.
@@ -187,6 +210,20 @@ mod tests {
         check(&[("XDG_STATE_HOME", "relative")], Some("/u"), Some("/u/.local/state/haft"));
         check(&[("HAFT_HOME", ""), ("XDG_STATE_HOME", "")], Some("/u"), Some("/u/.local/state/haft"));
         check(&[], None, None);
+    }
+
+    #[test]
+    fn rejects_home_at_or_below_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        for root in [file.clone(), file.join("haft")] {
+            let error = Home::at(&root).without_file_above().unwrap_err();
+            assert_eq!(error, HomeError::NotDirectory { root, file: file.clone() });
+        }
+        for root in [dir.path().to_owned(), dir.path().join("new/haft")] {
+            assert_eq!(Home::at(&root).without_file_above(), Ok(Home::at(root)));
+        }
     }
 
     #[test]

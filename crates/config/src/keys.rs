@@ -327,6 +327,12 @@ keys! {
             kind: List("names"),
             unset: "none",
         }
+        /// Milliseconds from the start of the extension to its `hello`, instead of the time in its manifest. A program that
+        /// is compiled when it starts, such as `go run .`, needs more time the first time.
+        hello_timeout_ms: NonZeroU32 = "grant.NAME.hello_timeout_ms" {
+            kind: Int { min: 1, max: 600_000 },
+            unset: "the time in the manifest, otherwise 60,000; 10,000 for a gate or with `--ext`",
+        }
         /// The verdict when the extension, as a gate, does not answer in time. `block`: the action does not happen.
         /// `allow`: the action happens, and haft reports the failure.
         on_timeout: OnTimeout = "grant.NAME.on_timeout" {

@@ -242,9 +242,8 @@ impl Agent {
     /// Returns the usage of the session and of its context. Messages without a provider's count are estimated, which
     /// takes time only in a long transcript without an answer.
     pub fn stats(&self) -> SessionStats {
-        let (tally, messages) = self.inner.transcript.tally();
-        let window = self.model_facts().window;
-        SessionStats { usage: tally.usage, context: tally.context_usage(&messages, window) }
+        let context = self.inner.context_usage(&self.inner.setup(), &[]);
+        SessionStats { usage: self.inner.transcript.usage(), context }
     }
 }
 

@@ -8,12 +8,13 @@ use haft_protocol::event::AgentEvent;
 use haft_protocol::message::Rfc3339Time;
 
 use crate::compact::CompactSettings;
-use crate::hooks::{HookSet, HookSource};
+use crate::hooks::{HookSet, HookSource, PromptSection};
 use crate::model::{Model, ModelSource, RequestReview, ThinkingLevel};
 use crate::prompt::SystemPrompt;
 use crate::queue::MessageQueues;
 use crate::schema::{SchemaError, SchemaValidator};
 use crate::session::entry::{EntryBody, ModelChange, SessionSettings, ThinkingChange, ToolsChange};
+use crate::stats::{ContextUsage, text_tokens};
 use crate::tool::{Tool, ToolOwner, ToolSet, ToolSpec};
 use crate::transcript::Transcript;
 
@@ -88,6 +89,29 @@ impl AgentState {
     /// Returns the review of a request by the current hooks.
     pub(crate) fn request_review(&self) -> RequestReview {
         RequestReview::new(self.current_hooks().before_provider_request)
+    }
+
+    /// Returns the usage of the context. It is the only source of the number before and after a compaction, and of the
+    /// number that users see. Without a provider's count, the system prompt and the tools are estimated, too.
+    pub(crate) fn context_usage(&self, setup: &AgentSetup, sections: &[PromptSection]) -> ContextUsage {
+        let (tally, messages) = self.transcript.tally();
+        let mut usage = tally.context_usage(&messages, setup.model.facts().window);
+        if !tally.is_counted() && !messages.is_empty() {
+            let fixed = self.fixed_tokens(setup, sections);
+            usage.tokens += fixed;
+            usage.estimated += fixed;
+        }
+        usage
+    }
+
+    /// Estimates the tokens of the system prompt and the tools.
+    pub(crate) fn fixed_tokens(&self, setup: &AgentSetup, sections: &[PromptSection]) -> u64 {
+        let tools = self.tools().offered_specs(setup);
+        let system = text_tokens(&self.system_prompt().render(&tools, sections));
+        let tools = tools.iter().map(|tool| {
+            text_tokens(&tool.name) + text_tokens(&tool.description) + text_tokens(tool.schema.as_str())
+        });
+        system + tools.sum::<u64>()
     }
 
     /// Returns the current hooks: the agent's own, then those of each source.

@@ -20,9 +20,9 @@ use haft_protocol::message::{Message, Rfc3339Time};
 use serde::Deserialize;
 
 use crate::model::ModelError;
-use crate::session::EntryId;
 use crate::session::entry::{Compaction, EntryBody, MessageEntry, ResponseMetadata, SessionEntry};
-use crate::stats::estimated_tokens;
+use crate::session::{EntryId, compaction_text};
+use crate::stats::{estimated_tokens, text_tokens};
 
 pub use prompt::entry_text;
 pub(crate) use prompt::{SYSTEM, SummaryMaterial, summary_prompt, truncate_summary};
@@ -55,6 +55,13 @@ impl PendingCompaction {
     pub fn summarized_entries(&self) -> &[Arc<SessionEntry>] {
         let kept = self.entries.iter().position(|entry| Some(entry.id) == self.first_kept);
         self.entries.get(..kept.unwrap_or(self.entries.len())).unwrap_or_default()
+    }
+
+    /// Estimates the tokens of the messages that the summary will replace.
+    pub(crate) fn replaced_tokens(&self) -> u64 {
+        let entries = self.summarized_entries().iter().map(|entry| entry_tokens(entry)).sum::<u64>();
+        let previous = previous_compaction(&self.entries);
+        entries + previous.map_or(0, |previous| text_tokens(&compaction_text(previous)))
     }
 
     /// Returns the entries at which the kept part can begin. A tool result, or an entry between a call and its result,
@@ -255,9 +262,23 @@ pub enum CompactError {
     /// The request for the summary failed.
     #[error("the model could not summarize the conversation: {0}")]
     Model(ModelError),
-    /// The model returned an empty summary.
-    #[error("the model's summary is empty; try again, or choose another model")]
+    /// The summary is empty.
+    #[error("the summary is empty; try again, or choose another model")]
     Empty,
+    /// The model reached its output limit before the end of the summary.
+    #[error("the summary was cut off at the model's output limit; try again, or choose another model")]
+    CutOff,
+    /// The summary is not shorter than what it replaces.
+    #[error(
+        "the summary has {summary} tokens and would replace {replaced}; try again when the conversation is longer, \
+         or choose another model"
+    )]
+    NotShorter {
+        /// The estimated tokens of the summary.
+        summary: u64,
+        /// The estimated tokens of the messages that it would replace.
+        replaced: u64,
+    },
     /// The session could not be written.
     #[error("cannot save the summary: {reason}")]
     Session {
@@ -267,6 +288,14 @@ pub enum CompactError {
     /// The user cancelled the compaction.
     #[error("aborted")]
     Aborted,
+}
+
+impl CompactError {
+    /// True if a summary was written and refused. Another attempt in the same run would cost as much, and rarely
+    /// succeed.
+    pub(crate) fn is_bad_summary(&self) -> bool {
+        matches!(self, Self::Empty | Self::CutOff | Self::NotShorter { .. })
+    }
 }
 
 /// Touched files without duplicates; the most recently touched file is last. A changed file is not listed as read.

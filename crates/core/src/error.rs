@@ -59,7 +59,7 @@ pub enum TurnErrorKind {
         limit: u32,
     },
     /// The session could not be written. The results of the turn are kept in memory and written before any new entry.
-    #[error("stopped: cannot write the session file: {reason}; `--no-session` runs without one")]
+    #[error("stopped: {reason}; `--no-session` runs without a session file")]
     Session {
         /// The cause and the next step.
         reason: String,

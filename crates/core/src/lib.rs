@@ -4,6 +4,7 @@
 //! with arguments that every gate saw; a panicking tool returns an error result. Out of scope: processes, the terminal,
 //! extensions.
 
+pub mod age;
 pub mod chain;
 pub mod compact;
 pub mod error;

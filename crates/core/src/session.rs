@@ -42,7 +42,7 @@ use state::{AppendOutcome, SessionState, SyncTask};
 use sync::{SyncHandle, SyncReceiver};
 
 pub use context::{INTERRUPTED, NOT_RUN, SessionContext, build_context};
-pub(crate) use context::{complete_tool_calls, missing_result};
+pub(crate) use context::{compaction_text, complete_tool_calls, missing_result};
 pub use id::{EntryId, InvalidId, SessionId};
 pub use line::EntryLineLimits;
 pub use recover::{RecoveredSession, SessionRepair, recover};
@@ -308,6 +308,15 @@ impl Session {
         build_context(&self.branch())
     }
 
+    /// Adds [`SessionRepair::Unanswered`] to the repairs if the last prompt has no answer. Answers are recorded when they
+    /// are complete, so the session has nothing of an answer during which the program was killed.
+    pub fn report_missing_answer(&self) {
+        let mut state = self.shared.lock();
+        if state.lacks_answer() {
+            state.repairs.push(SessionRepair::Unanswered);
+        }
+    }
+
     /// Takes the repairs of the file. Each is returned once. The runs of an agent on this session take them and emit
     /// them as [events](Self::take_repair_events).
     pub fn take_repairs(&self) -> Vec<SessionRepair> {
@@ -470,14 +479,14 @@ pub enum SessionError {
         version: u32,
     },
     /// A system call failed.
-    #[error("cannot {doing} {}; check disk space and permissions, then try again", path.display())]
+    #[error("cannot {doing} {}: {cause}; check disk space and permissions", path.display())]
     Io {
         /// The action that failed: `write`, `open`, …
         doing: &'static str,
         /// The file.
         path: PathBuf,
         /// The system's error.
-        source: Arc<io::Error>,
+        cause: Arc<io::Error>,
     },
     /// The session has no such entry.
     #[error("the session has no entry {0}")]
@@ -510,7 +519,7 @@ impl SessionError {
         if source.kind() == io::ErrorKind::WouldBlock {
             return Self::Locked { path: path.to_owned() };
         }
-        Self::Io { doing, path: path.to_owned(), source: Arc::new(source) }
+        Self::Io { doing, path: path.to_owned(), cause: Arc::new(source) }
     }
 }
 

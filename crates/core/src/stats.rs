@@ -24,8 +24,7 @@ pub struct ContextUsage {
     /// Tokens of the transcript and everything that is sent with it: the provider's count of the last answer, plus an
     /// estimate of later messages.
     pub tokens: u64,
-    /// The number of estimated tokens. Before the first answer all tokens are estimated, without the system prompt and
-    /// the tools.
+    /// The number of estimated tokens. All tokens are estimated before the first answer and after a compaction.
     pub estimated: u64,
     /// The context window of the model in tokens, if known.
     pub window: Option<u64>,

@@ -52,7 +52,7 @@ pub(crate) struct TurnDriver {
     unhandled: usize,
     /// The position of the session before the last user message.
     origin: Option<EntryId>,
-    /// The reason why the context could not be compacted in this step.
+    /// The reason why the context could not be compacted in this step, or in this run if a summary was refused.
     not_compacted: Option<CompactError>,
     /// True if the agent is free for the next run, so that this run must not change it.
     over: bool,
@@ -460,6 +460,9 @@ impl TurnDriver {
     /// # Errors
     /// The input that ends the turn.
     async fn compact_if_full(&mut self) -> Result<(), TurnInput> {
+        if self.not_compacted.as_ref().is_some_and(CompactError::is_bad_summary) {
+            return Ok(());
+        }
         self.not_compacted = None;
         if !self.run.agent.config.compact.auto {
             return Ok(());

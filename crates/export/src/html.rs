@@ -30,6 +30,10 @@ const POLICY: &str =
 /// The minimum number of prompts for a table of contents.
 const CONTENTS_FROM: usize = 3;
 
+/// The maximum number of prompts in a table of contents that is open at first. A longer one would fill the page above the
+/// conversation. Beside the conversation, in a wide window, the style opens it.
+const CONTENTS_OPEN: usize = 30;
+
 /// Renders the page of a session. Paths of the sender are included; remove them with
 /// [`export_portable()`](crate::export_portable()) first.
 ///
@@ -70,7 +74,11 @@ fn write_contents(out: &mut String, prompts: &[(usize, String)]) {
     if prompts.len() < CONTENTS_FROM {
         return;
     }
-    out.push_str("<nav aria-label=\"Prompts\"><details open><summary>Prompts</summary><ol>");
+    let (open, count) = match prompts.len() {
+        ..=CONTENTS_OPEN => ("open", String::new()),
+        many => ("class=\"long\"", format!(" ({many})")),
+    };
+    let _ = write!(out, "<nav aria-label=\"Prompts\"><details {open}><summary>Prompts{count}</summary><ol>");
     for (anchor, text) in prompts {
         let text = if text.is_empty() { "…" } else { text };
         let _ = write!(out, "<li><a href=\"#p{anchor}\">{text}</a></li>");

@@ -8,8 +8,10 @@ use haft_protocol::ext::{InterceptKind, Limits};
 /// The deadlines of the host for everything that it waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
-    /// From the process start to `hello`. Runtimes that compile or download first need seconds.
+    /// From the process start to `hello`. Runtimes that compile or download first need up to a minute.
     pub hello: Duration,
+    /// The same for a gate, for an extension of the command line, and for a process hook: others wait for them.
+    pub awaited_hello: Duration,
     /// From `hello` to `ready`; afterwards the extension counts as ready with what it has registered.
     pub ready: Duration,
     /// The silence that counts as `ready` for extensions that never send it, once they have registered
@@ -82,7 +84,8 @@ pub struct RestartTiming {
 impl Default for Timeouts {
     fn default() -> Self {
         Self {
-            hello: Duration::from_secs(10),
+            hello: Duration::from_secs(60),
+            awaited_hello: Duration::from_secs(10),
             ready: Duration::from_secs(10),
             idle_ready: Duration::from_millis(250),
             intercept: Duration::from_secs(5),

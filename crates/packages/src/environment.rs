@@ -33,6 +33,19 @@ const PASSED: &[&str] = &[
 /// Prefixes of names that are also passed.
 const PASSED_PREFIXES: &[&str] = &["LC_"];
 
+/// Addresses of proxies: passed to every extension without the user name and the password in them. An extension that
+/// was granted one of them gets all of it.
+const PROXIES: &[&str] = &[
+    "ALL_PROXY",
+    "HTTPS_PROXY",
+    "HTTP_PROXY",
+    "NO_PROXY",
+    "all_proxy",
+    "https_proxy",
+    "http_proxy",
+    "no_proxy",
+];
+
 /// Variables that programs on Windows need.
 const PASSED_ON_WINDOWS: &[&str] = &[
     "ALLUSERSPROFILE",
@@ -168,8 +181,17 @@ impl ExtensionEnv {
         own: impl Iterator<Item = (OsString, OsString)>,
     ) -> Vec<(OsString, OsString)> {
         let granted: Vec<&String> = granted.collect();
-        let mut env: Vec<_> =
-            self.inheritable_variables(own).filter(|(name, _)| is_passed_on(name, &granted)).collect();
+        let own = self.inheritable_variables(own);
+        let mut env: Vec<_> = own
+            .filter_map(|(name, value)| match is_passed_on(&name, &granted) {
+                true => Some((name, value)),
+                false if is_among(name.to_str()?, PROXIES, &[]) => {
+                    let address = without_credentials(value.to_str()?);
+                    Some((name, address.into()))
+                }
+                false => None,
+            })
+            .collect();
         let set = self.set.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         for (name, value) in std::iter::once(("TERM", "dumb")).chain(set) {
             env.retain(|(other, _)| other != name);
@@ -189,6 +211,18 @@ pub fn merge_variables(
     let mut env: Vec<_> = own.filter(|(name, _)| !is_set(name)).collect();
     env.extend(set.iter().map(|(name, value)| (name.into(), value.into())));
     env
+}
+
+/// Returns the address of a proxy without the user name and the password. A password that is not encoded may contain
+/// any character, so everything between the scheme and the last `@` is removed.
+fn without_credentials(address: &str) -> String {
+    let Some((_, server)) = address.rsplit_once('@') else { return address.to_owned() };
+    match address.split_once("://") {
+        Some((scheme, _)) if scheme.chars().all(|char| char.is_ascii_alphanumeric()) => {
+            format!("{scheme}://{server}")
+        }
+        _ => server.to_owned(),
+    }
 }
 
 fn is_passed_on(name: &OsStr, granted: &[&String]) -> bool {
@@ -238,6 +272,35 @@ mod tests {
         check(&["WEATHER_TOKEN", "OTHER_TOKEN"], &["WEATHER_TOKEN"], &["WEATHER_TOKEN"]);
         check(&["OPENAI_API_KEY"], &["OPENAI_API_KEY"], &["OPENAI_API_KEY"]);
         check(&["WEATHER_TOKEN"], &["WEATHER_*", "*"], &[]);
+    }
+
+    #[test]
+    fn passes_addresses_of_proxies_without_credentials() {
+        let get = |name: &str, value: &str, granted: &[String]| {
+            let own = std::iter::once((name.into(), value.into()));
+            let env = ExtensionEnv::default().variables_for(granted.iter(), own);
+            env.into_iter().find(|(other, _)| other == name).map(|(_, value)| value.into_string().unwrap())
+        };
+        let names = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"];
+        for name in names.iter().flat_map(|name| [(*name).to_owned(), name.to_lowercase()]) {
+            for (value, expect) in [
+                ("http://proxy:3128", "http://proxy:3128"),
+                ("http://me:secret@proxy:3128/", "http://proxy:3128/"),
+                ("socks5h://me:se/cr@et@proxy", "socks5h://proxy"),
+                ("me:secret@proxy:3128", "proxy:3128"),
+                ("me:s://ecret@proxy:3128", "proxy:3128"),
+                ("me@x:s://ecret@proxy:3128", "proxy:3128"),
+                ("localhost,.example.com,10.0.0.0/8", "localhost,.example.com,10.0.0.0/8"),
+                ("", ""),
+            ] {
+                assert_eq!(get(&name, value, &[]).as_deref(), Some(expect), "{name}={value}");
+            }
+            let granted = [name.clone()];
+            let whole = "http://me:secret@proxy:3128";
+            assert_eq!(get(&name, whole, &granted).as_deref(), Some(whole));
+            check_requested(&name).unwrap();
+        }
+        assert_eq!(get("FTP_PROXY", "http://proxy", &[]), None);
     }
 
     #[test]

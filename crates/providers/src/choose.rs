@@ -190,7 +190,12 @@ fn find_provider<'a>(
     preference: &ModelPreference,
     models: &'a ModelsFile,
 ) -> Result<ProviderCandidate<'a>, ChooseError> {
-    // With an address, any name is a compatible server.
+    if ProviderCandidate::by_name(name, models).is_none()
+        && let Some(nearest) = misspelled_preset(name)
+    {
+        return Err(ChooseError::MisspelledProvider { name: name.to_owned(), nearest });
+    }
+    // With an address, any other name is a compatible server.
     let compatible = ProviderCandidate { name, preset: find_preset("compatible"), own: None, models };
     let own = || preference.base_url.as_ref().map(|_| compatible);
     ProviderCandidate::by_name(name, models).or_else(own).ok_or_else(|| {
@@ -198,6 +203,16 @@ fn find_provider<'a>(
         let known: Vec<&str> = presets.chain(models.custom_providers()).chain(["scripted"]).collect();
         ChooseError::UnknownProvider { name: name.to_owned(), known: known.join(", ") }
     })
+}
+
+/// Returns the preset whose name was probably meant. Names that only begin with that of a preset, such as `openai-eu`,
+/// and those like short presets, such as `grok`, may be intended.
+fn misspelled_preset(name: &str) -> Option<&'static str> {
+    let is_near = |preset: &&str| {
+        let changes = strsim::osa_distance(preset, &name.to_lowercase());
+        preset.len() > 4 && !name.starts_with(*preset) && changes <= if preset.len() < 8 { 1 } else { 2 }
+    };
+    PRESETS.iter().map(|preset| preset.name).find(is_near)
 }
 
 /// Selects a model when no provider is specified.
@@ -333,6 +348,16 @@ pub enum ChooseError {
         name: String,
         /// The known names.
         known: String,
+    },
+    /// The provider has nearly the name of a preset.
+    #[error(
+        "unknown provider {name:?}; did you mean {nearest}? To use this name for your own server, add it to models.json"
+    )]
+    MisspelledProvider {
+        /// The unknown name.
+        name: String,
+        /// The preset.
+        nearest: &'static str,
     },
     /// The provider needs a key.
     #[error("no API key for {provider}; set {variable}, save a key with haft login, or pass --api-key")]

@@ -1,6 +1,7 @@
 //! `Model` over HTTP: one configuration for any number of requests.
 
 mod answer_stream;
+mod chat_fallback;
 mod client;
 mod endpoint;
 mod failure;
@@ -27,6 +28,7 @@ use crate::timeouts::HttpTimeouts;
 use crate::wire::{AnswerError, TurnCache};
 
 use answer_stream::AnswerStream;
+use chat_fallback::{ChatFallback, FallbackRun};
 use client::HttpClient;
 use endpoint::ApiEndpoint;
 use failure::FailureReporter;
@@ -40,6 +42,8 @@ pub(crate) use simple_get::{RequestLimits, send_get};
 #[derive(Clone)]
 pub struct HttpModel {
     setup: Arc<HttpSetup>,
+    /// For a server of the user that may not have the Responses API.
+    chat: Option<Arc<ChatFallback>>,
 }
 
 /// The setup that all requests of a model share.
@@ -73,34 +77,19 @@ impl HttpModel {
     /// # Errors
     /// The same as [`HttpModel::new`].
     pub fn with_timeouts(config: ModelConfig, timeouts: HttpTimeouts) -> Result<Self, ConfigError> {
-        if config.model.trim().is_empty() {
-            return Err(ConfigError::NoModel { provider: config.provider });
-        }
-        let base_url = endpoint::base_url(&config)?;
-        let mut redactor = SecretRedactor::default();
-        config.headers.iter().for_each(|(name, value)| redactor.add_header(name, value));
-        config.api_key.iter().for_each(|key| redactor.add_key(key.expose_secret()));
-        redactor.add_key(base_url.password().unwrap_or(base_url.username()));
-        let setup = HttpSetup {
-            provider: config.provider.clone(),
-            model: config.model.clone(),
-            max_output_tokens: config.max_output_tokens,
-            own_facts: config.facts.clone(),
-            spec: OnceLock::new(),
-            dialect: config.dialect,
-            turns: Mutex::default(),
-            endpoint: ApiEndpoint::new(&config, &base_url),
-            client: HttpClient::new(&config, &base_url, &timeouts)?,
-            reporter: FailureReporter {
-                provider: config.provider.clone(),
-                address: base_url.origin().ascii_serialization(),
-                key_env: key_env(&config),
-                key_sent: config.api_key.is_some(),
-                redactor,
-            },
-            timeouts,
+        let is_own_server = config.base_url.is_some() && config.provider == "openai";
+        let chat = match config.dialect {
+            ApiDialect::OpenAiResponses if is_own_server => {
+                let chat = ModelConfig { dialect: ApiDialect::OpenAiChat, ..config.clone() };
+                Some(Arc::new(ChatFallback { setup: Arc::new(HttpSetup::new(chat, timeouts)?) }))
+            }
+            ApiDialect::AnthropicMessages
+            | ApiDialect::OpenAiChat
+            | ApiDialect::OpenAiResponses
+            | ApiDialect::Gemini
+            | ApiDialect::Ollama => None,
         };
-        Ok(Self { setup: Arc::new(setup) })
+        Ok(Self { setup: Arc::new(HttpSetup::new(config, timeouts)?), chat })
     }
 
     /// Reads an answer to `request` from these pieces of its body, without a connection and without retries. For tests.
@@ -134,6 +123,36 @@ fn key_env(config: &ModelConfig) -> Option<String> {
 }
 
 impl HttpSetup {
+    fn new(config: ModelConfig, timeouts: HttpTimeouts) -> Result<Self, ConfigError> {
+        if config.model.trim().is_empty() {
+            return Err(ConfigError::NoModel { provider: config.provider });
+        }
+        let base_url = endpoint::base_url(&config)?;
+        let mut redactor = SecretRedactor::default();
+        config.headers.iter().for_each(|(name, value)| redactor.add_header(name, value));
+        config.api_key.iter().for_each(|key| redactor.add_key(key.expose_secret()));
+        redactor.add_key(base_url.password().unwrap_or(base_url.username()));
+        Ok(Self {
+            provider: config.provider.clone(),
+            model: config.model.clone(),
+            max_output_tokens: config.max_output_tokens,
+            own_facts: config.facts.clone(),
+            spec: OnceLock::new(),
+            dialect: config.dialect,
+            turns: Mutex::default(),
+            endpoint: ApiEndpoint::new(&config, &base_url),
+            client: HttpClient::new(&config, &base_url, &timeouts)?,
+            reporter: FailureReporter {
+                provider: config.provider.clone(),
+                address: base_url.origin().ascii_serialization(),
+                key_env: key_env(&config),
+                key_sent: config.api_key.is_some(),
+                redactor,
+            },
+            timeouts,
+        })
+    }
+
     /// Returns the origin of this model's messages in a session, as `provider/model`.
     fn origin(&self) -> String {
         format!("{}/{}", self.provider, self.model)
@@ -175,9 +194,17 @@ impl Model for HttpModel {
         cancel: CancellationToken,
         request: ModelRequest,
     ) -> Result<ModelStream, ModelError> {
-        let encoded = request::encode(&self.setup, &request)?;
-        let reviewed = request::apply_review(&self.setup, &cancel, &request.review, encoded).await;
-        Ok(RequestDriver::new(cancel, self.setup.clone(), reviewed).into_stream())
+        let Some(fallback) = &self.chat else {
+            return Ok(RequestDriver::prepare_request(&self.setup, &cancel, &request).await?.into_stream());
+        };
+        if fallback.is_in_use() {
+            return Ok(RequestDriver::prepare_request(&fallback.setup, &cancel, &request)
+                .await?
+                .into_stream());
+        }
+        let responses = RequestDriver::prepare_request(&self.setup, &cancel, &request).await?;
+        let fallback = fallback.clone();
+        Ok(FallbackRun { responses, chat: None, fallback, request, cancel }.into_stream())
     }
 }
 

@@ -109,6 +109,7 @@ impl SharedServer {
 impl ModelServer {
     /// Starts a server on the current runtime. Each `POST` takes the next scenario; a `POST` without a scenario is
     /// answered with a 400. So is a transcript that a provider would reject, see [`violations`](Self::violations).
+    /// A server with one API of OpenAI answers a request of the other one with a 404.
     ///
     /// # Panics
     /// Panics if no loopback port can be bound.

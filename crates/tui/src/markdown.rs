@@ -257,6 +257,10 @@ impl StreamingMarkdown {
         }
         self.rendered += 1;
         self.read += rest.len();
+        let source = match finished || resume.is_some() {
+            true => source,
+            false => with_table_delimiter(&source).map_or(source, Cow::Owned),
+        };
         let renderer = BlockRenderer::new(drawn.width, &drawn.theme, finished, resume);
         renderer.render(&source, self.links.definitions_before(block))
     }
@@ -277,6 +281,28 @@ impl RenderedLines {
     fn stable_prefix_of(&self, block: usize) -> Option<&StablePrefix> {
         self.grown.as_ref().filter(|grown| grown.block == block)
     }
+}
+
+/// Completes the row below the head of a table in the open block, so that the head is not shown as text until that row
+/// has arrived. Returns `None` if the block needs no completion.
+fn with_table_delimiter(open: &str) -> Option<String> {
+    // Rows in lists, quotes and code are left alone.
+    let first = open.trim_start_matches('\n').chars().next();
+    first.filter(|first| *first == '|' || first.is_alphabetic())?;
+    let (whole, delimiter) = open.rsplit_once('\n')?;
+    let is_delimiter = |line: &str| line.chars().all(|char| matches!(char, '|' | '-' | ':' | ' '));
+    let is_row = |line: &str| line.len() > 1 && line.starts_with('|') && line.ends_with('|');
+    // A row that has only begun would end the table.
+    if delimiter.trim() == "|" && whole.lines().filter(|line| line.starts_with('|')).count() > 1 {
+        return Some(format!("{whole}\n"));
+    }
+    let mut lines = whole.lines().rev();
+    let head = lines.next().map(str::trim_end).filter(|line| is_row(line) && !is_delimiter(line))?;
+    if !is_delimiter(delimiter) || lines.next().is_some_and(|above| above.starts_with('|')) {
+        return None;
+    }
+    let bars = head.matches('|').count() - head.matches("\\|").count();
+    Some(format!("{whole}\n|{}", "-|".repeat(bars - 1)))
 }
 
 /// Returns the ends of finished blocks: each block that another one follows, and at the end of the text the last

@@ -19,15 +19,17 @@ const DIRS: &[&str] = &["extensions", "store", "copies", "data", "state", "sessi
 pub(super) fn check_home(seen: &InstallationState) -> Vec<Finding> {
     let root = seen.home.root();
     let shown = seen.path_formatter.display_path(root);
+    let problem =
+        StorageProblem::of_directory(root).map(|problem| problem.to_finding(seen, FindingArea::Home, root));
     if !root.exists() {
-        return vec![FindingArea::Home.note(shown, "does not exist yet; the first run creates it")];
+        let created = FindingArea::Home.note(shown, "does not exist yet; the first run creates it");
+        return vec![problem.unwrap_or(created)];
     }
     let mut findings = vec![match changed_by_others(root) {
-        None if root.is_dir() => FindingArea::Home.ok(shown, "only you can change it"),
-        None => {
-            let word = seen.path_formatter.shell_word(root);
-            FindingArea::Home.wrong(shown, "is not a directory", format!("mv {word} {word}.old"))
-        }
+        None => match problem {
+            Some(problem) => problem,
+            None => FindingArea::Home.ok(shown, "only you can change it"),
+        },
         Some(what) => FindingArea::Home.wrong(
             shown,
             what,
@@ -186,16 +188,14 @@ const READ: usize = 50;
 pub(super) fn check_sessions(seen: &InstallationState) -> Vec<Finding> {
     let dir = seen.home.sessions_dir();
     let name = seen.path_formatter.display_path(&dir);
-    if !dir.exists() {
-        return vec![FindingArea::Sessions.ok(name, "does not exist yet; the first session creates it")];
-    }
-    if !may_write(&dir) {
-        let next = format!("chmod u+rwx {}", seen.path_formatter.shell_word(&dir));
-        return vec![FindingArea::Sessions.wrong(
-            name,
-            "is not writable, so sessions are not recorded",
-            next,
-        )];
+    match StorageProblem::of_directory(&dir) {
+        // The check of the home directory reports it.
+        Some(_) if !dir.exists() => return Vec::new(),
+        Some(problem) => return vec![problem.to_finding(seen, FindingArea::Sessions, &dir)],
+        None if !dir.exists() => {
+            return vec![FindingArea::Sessions.ok(name, "does not exist yet; the first session creates it")];
+        }
+        None => {}
     }
     let all = match SessionStore::new(&dir).list_all() {
         Ok(all) => all,
@@ -214,13 +214,48 @@ pub(super) fn check_sessions(seen: &InstallationState) -> Vec<Finding> {
     findings
 }
 
-#[cfg(unix)]
-fn may_write(dir: &Path) -> bool {
-    use rustix::fs::{Access, access};
-    access(dir, Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK).is_ok()
+/// The reason why haft cannot store files in a directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum StorageProblem {
+    Forbidden,
+    ReadOnlyDisk,
+    FullDisk,
 }
 
-#[cfg(not(unix))]
-fn may_write(dir: &Path) -> bool {
-    dir.metadata().is_ok_and(|metadata| !metadata.permissions().readonly())
+impl StorageProblem {
+    /// Checks a directory, or the directory in which it would be created.
+    #[cfg(unix)]
+    fn of_directory(dir: &Path) -> Option<Self> {
+        use rustix::fs::{Access, access, statvfs};
+        use rustix::io::Errno;
+        let existing = dir.ancestors().find(|dir| dir.exists())?;
+        match access(existing, Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK) {
+            Err(Errno::ROFS) => Some(Self::ReadOnlyDisk),
+            Err(_) => Some(Self::Forbidden),
+            Ok(()) => {
+                // Some file systems count no blocks at all.
+                let is_full = |disk: rustix::fs::StatVfs| disk.f_blocks > 0 && disk.f_bavail == 0;
+                statvfs(existing).is_ok_and(is_full).then_some(Self::FullDisk)
+            }
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn of_directory(dir: &Path) -> Option<Self> {
+        let existing = dir.ancestors().find_map(|dir| dir.metadata().ok())?;
+        existing.permissions().readonly().then_some(Self::Forbidden)
+    }
+
+    fn to_finding(self, seen: &InstallationState, area: FindingArea, dir: &Path) -> Finding {
+        let existing = dir.ancestors().find(|dir| dir.exists()).unwrap_or(dir);
+        let word = seen.path_formatter.shell_word(existing);
+        let (what, next) = match self {
+            Self::Forbidden => ("is not writable", format!("chmod u+rwx {word}")),
+            Self::ReadOnlyDisk => ("is on a read-only file system", "export HAFT_HOME=DIR".to_owned()),
+            Self::FullDisk => ("is on a full disk", format!("df -h {word}")),
+        };
+        let text =
+            format!("{what}, so sessions are not recorded; `haft --no-session` runs without a session file");
+        area.wrong(seen.path_formatter.display_path(dir), text, next)
+    }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 use haft_config::{OnTimeout, SandboxLevel, SettingOrigin};
+use haft_core::age::age_of_stamp;
 use haft_core::sanitize::sanitize_line;
 use haft_host::{ExtensionOrigin, LastFailure};
 use haft_packages::install::lock::{Approval, ApprovalMethod, InstallOrigin, LockEntry};
@@ -249,7 +250,7 @@ pub(super) fn approval_line(LockEntry { approved: Approval { at, how, haft }, ..
         ApprovalMethod::Terminal => "in a terminal",
         ApprovalMethod::Yes => "by --yes",
     };
-    format!("  approved: {at} {how}, haft {haft}")
+    format!("  approved: {} {how}, haft {haft}", age_of_stamp(SystemTime::now(), at))
 }
 
 /// Returns a line for each earlier approved version.
@@ -257,5 +258,6 @@ pub(super) fn previous_version_lines(entry: &LockEntry) -> impl Iterator<Item = 
     entry
         .previous
         .iter()
-        .map(|entry| format!("  before: {} of {}", entry.tree.short_hex(), entry.approved.at))
+        .map(|entry| (entry.tree.short_hex(), age_of_stamp(SystemTime::now(), &entry.approved.at)))
+        .map(|(code, age)| format!("  before: {code}, approved {age}"))
 }

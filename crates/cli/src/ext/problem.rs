@@ -2,11 +2,10 @@
 
 use std::time::SystemTime;
 
+use haft_core::age::age_text;
 use haft_host::LastFailure;
 use haft_packages::ExtensionOrigin;
 use haft_packages::install::lock::{InstallOrigin, LockEntry};
-
-use crate::session::age_text;
 
 /// A problem of an extension. The texts are not sanitized.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,6 +7,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use haft_config::{CompactionSettings, Config, GrantSettings, Home, OnTimeout, Owner, Project, ToolSettings};
@@ -202,12 +203,21 @@ pub(super) fn with_settings(host: HostConfig, config: &Config) -> anyhow::Result
     let loosened = config.grant.iter().filter(|(_, granted)| allows(granted));
     Ok(HostConfig {
         on_timeout_allow: loosened.map(|(name, _)| ExtensionName::new(name.as_str())).collect(),
+        hello_timeouts: hello_timeouts(config),
         extension_config: extension_config(config, Owner::User)?,
         project_extension_config: extension_config(config, Owner::Project)?,
         env: ExtensionEnv { granted: granted_variables(config).or_exit(Exit::Configuration)?, ..host.env },
         sandbox: crate::sandbox::sandbox_grants(config).or_exit(Exit::Configuration)?,
         ..host
     })
+}
+
+fn hello_timeouts(config: &Config) -> BTreeMap<ExtensionName, Duration> {
+    let timeout = |(name, granted): (&String, &GrantSettings)| {
+        let millis = granted.hello_timeout_ms.as_ref()?.value;
+        Some((ExtensionName::new(name.as_str()), Duration::from_millis(u64::from(millis.get()))))
+    };
+    config.grant.iter().filter_map(timeout).collect()
 }
 
 fn hook_launch_context(home: &Home, cwd: &Path, search: &DiscoveryOptions) -> HookLaunchContext {

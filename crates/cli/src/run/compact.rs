@@ -86,7 +86,7 @@ fn exit_of(error: &CompactError) -> Exit {
         CompactError::Nothing => Exit::Usage,
         CompactError::Refused { .. } => Exit::Blocked,
         CompactError::Model(error) => exit_of_model(error.kind),
-        CompactError::Empty => Exit::Provider,
+        CompactError::Empty | CompactError::CutOff | CompactError::NotShorter { .. } => Exit::Provider,
         CompactError::Aborted => Exit::Aborted,
         CompactError::Busy | CompactError::Session { .. } | _ => Exit::Failure,
     }

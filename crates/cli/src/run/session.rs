@@ -126,7 +126,7 @@ pub(crate) fn resume(found: &SessionFile, setup: &RunSetup) -> anyhow::Result<Se
         )));
     }
     match session.context().closed.len() {
-        0 => {}
+        0 => session.report_missing_answer(),
         1 => note("haft: a tool call was interrupted; haft does not repeat it, and the model is informed"),
         calls => {
             note(&format!(

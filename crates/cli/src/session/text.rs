@@ -1,7 +1,8 @@
 //! A session in one line.
 
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
+use haft_core::age::age_text;
 use haft_core::sanitize::sanitize_line;
 use haft_core::session::entry::SessionEntry;
 use haft_core::session::store::{self, SessionFile, SessionSummary};
@@ -53,19 +54,6 @@ pub(crate) fn id_digits<'a>(sessions: impl Iterator<Item = &'a SessionFile>) -> 
     let alike = |a: &str, b: &str| a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
     let most = ids.iter().zip(ids.iter().skip(1)).map(|(a, b)| alike(a, b) + 1).max();
     most.unwrap_or_default().max(8)
-}
-
-/// Returns the age as a short text.
-pub(crate) fn age_text(now: SystemTime, then: SystemTime) -> String {
-    const MINUTE: u64 = 60;
-    const HOUR: u64 = 60 * MINUTE;
-    const DAY: u64 = 24 * HOUR;
-    match now.duration_since(then).unwrap_or(Duration::ZERO).as_secs() {
-        ..MINUTE => "just now".to_owned(),
-        seconds @ ..HOUR => format!("{} min ago", seconds / MINUTE),
-        seconds @ ..DAY => format!("{} h ago", seconds / HOUR),
-        seconds => format!("{} d ago", seconds / DAY),
-    }
 }
 
 /// Formats US dollars; `-` without a known price.
@@ -144,17 +132,6 @@ pub(crate) fn short_id(id: SessionId) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn formats_ages() {
-        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(10_000_000);
-        let ago = |seconds| age_text(now, now - Duration::from_secs(seconds));
-        assert_eq!(
-            [59, 60, 3599, 3600, 86_399, 86_400].map(ago),
-            ["just now", "1 min ago", "59 min ago", "1 h ago", "23 h ago", "1 d ago"]
-        );
-        assert_eq!(age_text(now, now + Duration::from_secs(5)), "just now", "the clock was set back");
-    }
 
     #[test]
     fn formats_costs_with_two_decimals() {

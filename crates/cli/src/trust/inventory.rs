@@ -1,6 +1,8 @@
 //! Lists the parts of a project that haft would run or use. Files are read; nothing is run.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
 
 use haft_config::{
     Config, ConfigFiles, ConfigLayer, Home, LayerSource, Owner, ProcessHook, Project, ProjectTrust,
@@ -22,6 +24,8 @@ pub(super) struct ProjectInventory {
     items: Vec<InventoryItem>,
     /// The mistake in the project's settings, which are then unknown.
     mistake: Option<String>,
+    /// The files whose text is for the model, by the name in the list.
+    instructions: BTreeMap<String, PathBuf>,
 }
 
 #[derive(Debug)]
@@ -30,6 +34,13 @@ struct InventoryItem {
     text: String,
     /// True for important items.
     red: bool,
+}
+
+/// The part of an instruction file that a review shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum InstructionExcerpt {
+    FirstLines,
+    Whole,
 }
 
 impl ProjectInventory {
@@ -67,7 +78,9 @@ impl ProjectInventory {
         let resources = PromptResources::find(home, &of(ProjectTrust::Untrusted), true);
         // The skills are listed separately.
         let texts = resources.untrusted_items().filter(|unused| !unused.path.is_dir());
-        all.extend(texts.map(|unused| ("instructions", relative_path(&unused.path, dir))));
+        let instructions: BTreeMap<String, PathBuf> =
+            texts.map(|unused| (relative_path(&unused.path, dir), unused.path)).collect();
+        all.extend(instructions.keys().map(|name| (INSTRUCTIONS, name.clone())));
         let resources = PromptResources::find(home, &trusted, false);
         let skills = resources.skills.skills.iter().filter(|skill| skill.owner == Owner::Project);
         all.extend(skills.map(|skill| ("skill", format!("{}: {}", skill.name, skill.description))));
@@ -76,7 +89,7 @@ impl ProjectInventory {
         marked.extend(all.into_iter().map(|(kind, text)| InventoryItem { kind, text, red: false }));
         // Important items come first.
         marked.sort_by_key(|brought| !brought.red);
-        Self { items: marked, mistake }
+        Self { items: marked, mistake, instructions }
     }
 
     /// Checks that all settings of the project are known, so that trust covers nothing that was not shown.
@@ -97,12 +110,52 @@ impl ProjectInventory {
         self.items.iter().map(|InventoryItem { kind, text, red }| (format!("{kind}: {text}"), *red))
     }
 
+    /// Returns the lines with the text of instruction files below their names.
+    pub(super) fn review_lines(&self, excerpt: InstructionExcerpt) -> impl Iterator<Item = (String, bool)> {
+        self.items.iter().flat_map(move |item| {
+            let name = std::iter::once((format!("{}: {}", item.kind, item.text), item.red));
+            let file = self.instructions.get(&item.text).filter(|_| item.kind == INSTRUCTIONS);
+            let text = file.map(|file| excerpt_lines(file, excerpt)).unwrap_or_default();
+            name.chain(text.into_iter().map(|line| (format!("  | {line}"), false)))
+        })
+    }
+
     pub(super) fn to_json(&self) -> Value {
         self.items
             .iter()
             .map(|InventoryItem { kind, text, red }| json!({"kind": kind, "text": text, "red": red}))
             .collect()
     }
+}
+
+/// The kind of files whose text is for the model.
+const INSTRUCTIONS: &str = "instructions";
+
+/// The number of lines of an instruction file that a review shows first.
+const FIRST_LINES: usize = 8;
+
+/// The maximum bytes of an instruction file that a review reads.
+const MAX_INSTRUCTIONS: u64 = 256 * 1024;
+
+/// Returns the lines of a text file, and a note about those that are left out.
+fn excerpt_lines(file: &Path, excerpt: InstructionExcerpt) -> Vec<String> {
+    // To open a pipe would wait for its writer.
+    if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+        return Vec::new();
+    }
+    let mut bytes = Vec::new();
+    let read = std::fs::File::open(file).and_then(|file| file.take(MAX_INSTRUCTIONS).read_to_end(&mut bytes));
+    if let Err(error) = read {
+        return vec![format!("(cannot be read: {error})")];
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let left_out = lines.len().saturating_sub(FIRST_LINES);
+    if excerpt == InstructionExcerpt::FirstLines && left_out > 0 {
+        lines.truncate(FIRST_LINES);
+        lines.push(format!("… {left_out} more lines; `haft trust --show` prints the whole file"));
+    }
+    lines
 }
 
 fn extension_items(home: &Home, config: &Config, project: &Project) -> Vec<InventoryItem> {

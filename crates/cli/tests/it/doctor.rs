@@ -383,3 +383,52 @@ fn reports_unknown_names_in_approve() {
     let told = of_user(&told);
     assert!(told.contains("tools.approve: rm is not a tool; unknown names have no effect"), "{told}");
 }
+
+/// Runs `haft` with a home on a disk of its own, mounted with these options; `None` if the machine does not permit
+/// mounts. `prepare` is a shell command that runs before.
+#[cfg(target_os = "linux")]
+fn on_other_disk(options: &str, prepare: &str, args: &[&str]) -> Option<crate::world::Ended> {
+    let world = World::new();
+    fs::create_dir(world.home()).unwrap();
+    write(world.project().join("s.json"), r#"{"steps": [{"say": [{"text": "Hi."}]}]}"#);
+    let haft = world.command(&[]);
+    #[expect(clippy::disallowed_methods, reason = "the program that is tested, on another disk")]
+    let mut command = std::process::Command::new("unshare");
+    let script = format!(
+        r#"mount -t tmpfs -o mode=700,{options} none "$HAFT_HOME" || exit 99; {prepare}; exec "$0" "$@""#
+    );
+    command.args(["-Urm", "sh", "-c", &script]).arg(haft.get_program()).args(args);
+    command.current_dir(world.project()).env_clear().env("HAFT_HOME", world.home());
+    command.env("PATH", std::env::var_os("PATH").unwrap());
+    let output = command.stdin(std::process::Stdio::null()).output().ok()?;
+    // The user namespace or the mount is not permitted.
+    let permitted = !matches!(output.status.code(), Some(1 | 99)) || !output.stderr.starts_with(b"unshare: ");
+    permitted.then(|| world.ended(output)).filter(|ended| ended.code != 99)
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn reports_read_only_and_full_home() {
+    const FILL: &str = r#"dd if=/dev/zero of="$HAFT_HOME/fill" 2> /dev/null"#;
+    const RUN: &[&str] = &["-p", "--provider", "scripted", "--model", "s.json", "hi"];
+    let disks = [
+        ("ro", "true", "is on a read-only file system", "Read-only file system"),
+        ("size=64k", FILL, "is on a full disk", "No space left on device"),
+    ];
+    for (options, prepare, finding, error) in disks {
+        let Some(ended) = on_other_disk(options, prepare, &["doctor"]) else { return };
+        let told = ended.stdout.replace("\n         ", " ");
+        assert_eq!(ended.code, 13, "{ended:?}");
+        let text = format!(
+            "WRONG  ROOT/home: {finding}, so sessions are not recorded; `haft --no-session` runs without a session file"
+        );
+        assert!(told.contains(&text) && told.contains("1 problem found"), "{told}");
+        let ended = on_other_disk(options, prepare, RUN).unwrap();
+        assert_eq!((ended.code, ended.stdout.as_str()), (1, ""), "{ended:?}");
+        assert!(ended.stderr.starts_with("haft: stopped: cannot make ROOT/home/sessions/"), "{ended:?}");
+        let next = "check disk space and permissions; `--no-session` runs without a session file\n";
+        assert!(ended.stderr.contains(error) && ended.stderr.ends_with(next), "{ended:?}");
+        let ended = on_other_disk(options, prepare, &[&["--no-session"], RUN].concat()).unwrap();
+        assert_eq!((ended.code, ended.stdout.as_str(), ended.stderr.as_str()), (0, "Hi.\n", ""), "{ended:?}");
+    }
+}

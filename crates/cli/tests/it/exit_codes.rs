@@ -49,6 +49,20 @@ fn invalid_setting_is_configuration_error() {
 }
 
 #[test]
+fn home_below_file_is_configuration_error() {
+    let world = World::new();
+    std::fs::write(world.home(), "").unwrap();
+    for args in [&["-p", "hi"][..], &["--no-session", "-p", "hi"], &["doctor"]] {
+        let output = world.command(args).env("HAFT_HOME", world.home().join("below")).output().unwrap();
+        let ended = world.ended(output);
+        assert_eq!(ended.code, 9, "{ended:?}");
+        let expect = "haft: cannot use ROOT/home/below as the home directory: ROOT/home is not a directory; \
+                      set HAFT_HOME to a directory\n";
+        assert_eq!(ended.stderr, expect);
+    }
+}
+
+#[test]
 fn unusable_named_extension_ends_run() {
     let world = World::new();
     let dir = world.extension("redact", r#"{"name":"redact","exec":"./gone.js"}"#);

@@ -38,6 +38,25 @@ fn named(ended: Ended, digest: &str) -> String {
 }
 
 #[test]
+fn shows_first_lines_of_instructions_and_all_on_request() {
+    let world = World::new();
+    let lines: Vec<String> = (1..=12).map(|line| format!("Rule {line}.\u{1b}[2J")).collect();
+    fs::write(world.project().join("AGENTS.md"), lines.join("\n")).unwrap();
+    let asked = world.haft(&["trust"]).stdout;
+    assert!(asked.contains("  instructions: AGENTS.md\n    | Rule 1.\n"), "{asked}");
+    assert!(
+        asked.contains("| Rule 8.\n    | … 4 more lines; `haft trust --show` prints the whole file\n"),
+        "{asked}"
+    );
+    assert!(!asked.contains("Rule 9."), "{asked}");
+    let whole = world.haft(&["trust", "--show"]).stdout;
+    assert!(whole.contains("    | Rule 12.\n") && !whole.contains("more lines"), "{whole}");
+    world.trust();
+    let listed = world.haft(&["trust", "--list"]).stdout;
+    assert!(listed.contains("  just now     ROOT/project"), "{listed}");
+}
+
+#[test]
 fn shows_parts_and_does_not_trust_without_consent() {
     let world = world();
     let digest = digest(&world);
@@ -49,6 +68,7 @@ fn shows_parts_and_does_not_trust_without_consent() {
       extension: extension look in ROOT/project/.haft/extensions/look does not run: the extension is disabled; run `haft ext enable look --scope project` to enable it
       settings: .haft/config.toml sets model, provider
       instructions: AGENTS.md
+        | Be kind.
       skill: s: Does s.
       prompt: /review
     files: 5

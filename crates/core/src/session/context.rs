@@ -64,7 +64,7 @@ pub(crate) fn complete_tool_calls(messages: Vec<Message>) -> Vec<Message> {
 const NAMED: usize = 60;
 
 /// Returns the text for the model that replaces the summarized part.
-fn compaction_text(compaction: &Compaction) -> String {
+pub(crate) fn compaction_text(compaction: &Compaction) -> String {
     let mut text = summary_text("The conversation so far", &compaction.summary);
     let lists = [("files_read", &compaction.files_read), ("files_modified", &compaction.files_modified)];
     for (name, files) in lists.into_iter().filter(|(_, files)| !files.is_empty()) {

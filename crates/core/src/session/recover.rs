@@ -67,6 +67,8 @@ pub enum SessionRepair {
         /// The format version.
         version: u32,
     },
+    /// The last prompt has no answer, because the run ended before the answer was complete.
+    Unanswered,
     /// The session continues in another file, which contains all entries.
     Moved {
         /// The previous file.
@@ -111,6 +113,9 @@ impl fmt::Display for SessionRepair {
                     "the session is read-only: a newer version of haft wrote it (format {version}; this version supports {FORMAT_VERSION}); upgrade haft"
                 )
             }
+            Self::Unanswered => f.write_str(
+                "the last answer was cut off: the run ended before it was complete, so the session does not contain it",
+            ),
             Self::Moved { from, to, reason, .. } => {
                 write!(
                     f,

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use haft_protocol::defense::{Defense, is_up};
-use haft_protocol::message::Rfc3339Time;
+use haft_protocol::message::{Message, Rfc3339Time};
 
 use super::SessionError;
 use super::disk::{Disk, read_file_lines};
-use super::entry::{EntryBody, ForkOrigin, SessionEntry, SessionHeader, Tags};
+use super::entry::{EntryBody, ForkOrigin, MessageEntry, SessionEntry, SessionHeader, Tags};
 use super::id::{EntryId, SessionId};
+use super::intervention::HookIntervention;
 use super::log::{AppendError, LogFile, SessionLog, resolve_link};
 use super::recover::{RecoveredSession, SessionRepair, recover};
 use super::relocation::LogSnapshot;
@@ -466,6 +467,31 @@ impl SessionState {
 
     pub(super) fn entry(&self, id: EntryId) -> Option<Arc<SessionEntry>> {
         self.tree.get(id).map(Arc::clone)
+    }
+
+    /// True if the conversation ends with a prompt or a tool result, and no hook ended the turn.
+    pub(super) fn lacks_answer(&self) -> bool {
+        let mut next = self.leaf;
+        while let Some(entry) = next.and_then(|id| self.tree.get(id)) {
+            match &entry.body {
+                EntryBody::MessageEntry(MessageEntry { message, .. }) => {
+                    return matches!(message, Message::User { .. } | Message::Tool(_));
+                }
+                EntryBody::Custom(custom) if HookIntervention::from_custom(custom).is_some() => return false,
+                EntryBody::BranchSummary(_) | EntryBody::Compaction(_) => return false,
+                EntryBody::CustomMessage(_)
+                | EntryBody::Custom(_)
+                | EntryBody::ModelChange(_)
+                | EntryBody::ThinkingChange(_)
+                | EntryBody::ToolsChange(_)
+                | EntryBody::ToolStart(_)
+                | EntryBody::Label(_)
+                | EntryBody::Tags(_)
+                | EntryBody::Name(_)
+                | EntryBody::Unknown(_) => next = entry.parent,
+            }
+        }
+        false
     }
 
     pub(super) fn branch(&self) -> Vec<Arc<SessionEntry>> {

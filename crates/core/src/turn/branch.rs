@@ -38,7 +38,12 @@ impl ContextCompactor<'_> {
         material: &SummaryMaterial<'_>,
     ) -> Result<(String, Option<ResponseMetadata>), CompactError> {
         let window = self.setup.model.facts().window.unwrap_or(UNKNOWN);
-        let budget = self.run.agent.config.compact.token_budget(window, self.fixed_tokens());
+        let budget = self
+            .run
+            .agent
+            .config
+            .compact
+            .token_budget(window, self.run.agent.fixed_tokens(self.setup, self.sections));
         let CompactionSummary { text, answer, .. } = self.ask_for_summary(material, &budget).await?;
         match truncate_summary(&text, &budget) {
             text if text.is_empty() => Err(CompactError::Empty),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures::StreamExt;
 use haft_protocol::content::ContentBlock;
 use haft_protocol::event::{AgentEvent, CompactReason};
-use haft_protocol::message::{Message, text_of};
+use haft_protocol::message::{Message, StopCause, text_of};
 use haft_protocol::thinking::ThinkingLevel;
 use tokio_util::sync::CancellationToken;
 
@@ -22,8 +22,8 @@ use crate::model::{
     ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelRequest, ModelResponse, RequestOptions,
 };
 use crate::run_context::{NoDecision, RunContext};
-use crate::session::SessionError;
 use crate::session::entry::{Compaction, ResponseMetadata};
+use crate::session::{SessionError, compaction_text};
 use crate::stats::text_tokens;
 
 /// The minimum context in tokens; a smaller context is not checked against the window.
@@ -38,12 +38,17 @@ pub(super) struct CompactionSummary {
     pub(super) answer: Option<ResponseMetadata>,
 }
 
+impl CompactionSummary {
+    /// True if the model reached its output limit before the end of the summary.
+    fn is_cut_off(&self) -> bool {
+        self.answer.as_ref().is_some_and(|answer| answer.stop == StopCause::Length)
+    }
+}
+
 /// A planned compaction.
 struct CompactionPlan {
     compacting: PendingCompaction,
     budget: TokenBudget,
-    /// The tokens of the system prompt and the tools.
-    fixed: u64,
 }
 
 /// Compacts the context at the user's request.
@@ -87,20 +92,23 @@ impl ContextCompactor<'_> {
     /// Plans a compaction; returns `None` if compaction is not needed or would not shorten the context.
     fn plan(&self, reason: CompactReason, instructions: Option<String>) -> Option<CompactionPlan> {
         let (tally, messages) = self.run.agent.transcript.tally();
-        let said = tally.context_usage(&messages, None).tokens;
-        if reason == CompactReason::Threshold && said < SMALL {
+        if reason == CompactReason::Threshold && tally.context_usage(&messages, None).tokens < SMALL {
             return None;
         }
+        let tokens = self.context_tokens();
         let known = self.setup.model.facts().window;
-        let fixed = self.fixed_tokens();
-        let tokens = if tally.is_counted() { said } else { said + fixed };
         let window = match reason {
             CompactReason::Threshold => known?,
             // The actual window is smaller than this, whatever its known size.
             CompactReason::Overflow => known.map_or(tokens, |known| known.min(tokens)),
             CompactReason::Manual => known.unwrap_or_else(|| tokens.max(UNKNOWN)),
         };
-        let budget = self.run.agent.config.compact.token_budget(window, fixed);
+        let budget = self
+            .run
+            .agent
+            .config
+            .compact
+            .token_budget(window, self.run.agent.fixed_tokens(self.setup, self.sections));
         if reason == CompactReason::Threshold && tokens < budget.full {
             return None;
         }
@@ -131,26 +139,21 @@ impl ContextCompactor<'_> {
             files_modified: files.modified,
             entries,
         };
-        Some(CompactionPlan { compacting, budget, fixed })
+        Some(CompactionPlan { compacting, budget })
     }
 
-    pub(super) fn fixed_tokens(&self) -> u64 {
-        let tools = self.run.agent.tools().offered_specs(self.setup);
-        let system = text_tokens(&self.run.agent.system_prompt().render(&tools, self.sections));
-        let tools = tools.iter().map(|tool| {
-            text_tokens(&tool.name) + text_tokens(&tool.description) + text_tokens(tool.schema.as_str())
-        });
-        system + tools.sum::<u64>()
+    fn context_tokens(&self) -> u64 {
+        self.run.agent.context_usage(self.setup, self.sections).tokens
     }
 
     async fn execute_plan(&self, plan: CompactionPlan) -> Result<CompactionOutcome, CompactError> {
         let (reason, tokens_before) = (plan.compacting.reason, plan.compacting.tokens_before);
         self.run.emitter.emit(AgentEvent::CompactionStart { reason });
-        let CompactionPlan { compacting, budget, fixed } = plan;
+        let CompactionPlan { compacting, budget } = plan;
         // The compaction can be cancelled until something is written.
         let outcome = match self.run.cancel.run_until_cancelled(self.summarize(compacting, &budget)).await {
             Some(Err(_)) if self.run.cancel.is_cancelled() => Err(CompactError::Aborted),
-            Some(Ok((compacting, summary))) => self.apply_summary(compacting, summary, fixed).await,
+            Some(Ok((compacting, summary))) => self.apply_summary(compacting, summary).await,
             Some(Err(error)) => Err(error),
             None => Err(CompactError::Aborted),
         };
@@ -194,11 +197,11 @@ impl ContextCompactor<'_> {
         &self,
         compacting: PendingCompaction,
         summary: CompactionSummary,
-        fixed: u64,
     ) -> Result<CompactionOutcome, CompactError> {
         let CompactionSummary { text, by, answer } = summary;
         let usage = answer.as_ref().map(|answer| answer.usage);
         let asked = answer.clone();
+        let replaced = compacting.replaced_tokens();
         let compaction = Compaction {
             summary: text.clone(),
             first_kept: compacting.first_kept,
@@ -210,16 +213,19 @@ impl ContextCompactor<'_> {
             used: None,
             settings: Default::default(),
         };
+        let summary = text_tokens(&compaction_text(&compaction));
+        if summary >= replaced {
+            return Err(CompactError::NotShorter { summary, replaced });
+        }
         let before = self.run.agent.transcript.messages().len();
         let saved = self.run.agent.transcript.compact(compaction).map_err(compact_session_error)?;
         if let Some(usage) = usage {
             self.run.emitter.emit(AgentEvent::Usage { usage, cumulative: self.run.agent.transcript.usage() });
         }
         saved.wait_synced().await.map_err(compact_session_error)?;
-        let (tally, messages) = self.run.agent.transcript.tally();
-        let tokens_after = tally.context_usage(&messages, None).tokens + fixed;
+        let tokens_after = self.context_tokens();
         // The summary itself is one message.
-        let kept = messages.len().saturating_sub(1);
+        let kept = self.run.agent.transcript.messages().len().saturating_sub(1);
         Ok(CompactionOutcome {
             summary: text,
             tokens_before: compacting.tokens_before,
@@ -271,6 +277,7 @@ impl ContextCompactor<'_> {
         loop {
             match self.stream_summary(summary_prompt(material, budget, nth)).await {
                 Err(error) if error.kind == ModelErrorKind::Overflow && nth < 1 << ATTEMPTS => nth *= 2,
+                Ok(summary) if summary.is_cut_off() => return Err(CompactError::CutOff),
                 outcome => return outcome.map_err(CompactError::Model),
             }
         }

@@ -10,7 +10,7 @@ use haft_core::hooks::{
     BeforeCompact, BeforeProviderRequest, CancellationToken, CompactDecision, Observer, ProviderRequest,
     ProviderRequestDecision,
 };
-use haft_core::model::{ModelError, ModelErrorKind};
+use haft_core::model::{ModelError, ModelErrorKind, ModelEvent};
 use haft_core::session::EntryId;
 use haft_core::session::entry::{Compaction, EntryBody};
 use haft_core::tool::ToolOutput;
@@ -18,9 +18,9 @@ use haft_core::{Agent, AgentBuilder};
 use haft_protocol::RawJson;
 use haft_protocol::content::ContentBlock;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Rfc3339Time};
+use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Rfc3339Time, StopCause};
 
-use crate::fake::{Answer, Script, call, calls, line, run, says, tool, transcript};
+use crate::fake::{Answer, Script, answer, call, calls, line, run, says, tool, transcript};
 
 const WINDOW: u64 = 8_000;
 
@@ -111,7 +111,7 @@ async fn compacts_nearly_full_context_before_the_request() {
 async fn uses_the_token_count_of_the_provider() {
     // The conversation is short, but the provider counted many tokens.
     let mut first = says("long");
-    let Some(Ok(haft_core::model::ModelEvent::Done(done))) = first.items.last_mut() else { panic!() };
+    let Some(Ok(ModelEvent::Done(done))) = first.items.last_mut() else { panic!() };
     (done.usage.input, done.usage.cache_read, done.usage.output) = (2_000, 4_000, 1_000);
     let script = script(vec![first, says("notes")]);
     let agent = agent(&script, old(3_000)).build().unwrap();
@@ -237,6 +237,77 @@ async fn failed_summary_does_not_end_a_turn_that_fits() {
     let agent = self::agent(&script, old(7_000)).build().unwrap();
     let message = run(&agent).await.1.unwrap_err().to_string();
     assert_eq!(message, "Overflow; the model could not summarize the conversation: Unavailable");
+}
+
+#[tokio::test]
+async fn refused_summary_leaves_the_conversation_unchanged() {
+    let long = "and so on ".repeat(200);
+    let refused = [
+        (answer(Some("## Goal\nThe user"), vec![], StopCause::Length), CompactError::CutOff),
+        (says("  \n"), CompactError::Empty),
+        (says(&long), CompactError::NotShorter { summary: 518, replaced: 485 }),
+    ];
+    for (summary, expected) in refused {
+        let script = script(vec![summary, says("ok")]);
+        let agent = agent(&script, old(1_000)).build().unwrap();
+        let before = (agent.messages(), agent.stats().context);
+        assert_eq!(agent.compact(CancellationToken::new(), None).await, Err(expected));
+        assert_eq!((agent.messages(), agent.stats().context), before);
+        assert_eq!(compactions(&agent), []);
+    }
+}
+
+#[tokio::test]
+async fn hook_cannot_make_the_context_larger() {
+    let script = script(vec![]);
+    let longer = Hook(RecordedCompactions::default(), |_: &PendingCompaction| CompactDecision::Replace {
+        by: "notes".into(),
+        summary: "and so on ".repeat(200),
+        first_kept: None,
+    });
+    let agent = agent(&script, old(1_000)).before_compact(longer).build().unwrap();
+    let refused = agent.compact(CancellationToken::new(), None).await.unwrap_err();
+    assert!(matches!(refused, CompactError::NotShorter { .. }), "{refused:?}");
+    assert_eq!(transcript(&agent).len(), 10);
+}
+
+#[tokio::test]
+async fn asks_for_one_summary_per_run_if_it_is_refused() {
+    let cut = answer(Some("## Goal"), vec![], StopCause::Length);
+    // The context stays nearly full.
+    let full = |mut answer: Answer| {
+        let Some(Ok(ModelEvent::Done(done))) = answer.items.last_mut() else { panic!() };
+        done.usage.input = 7_000;
+        answer
+    };
+    let step = |id: &str| full(calls(vec![call(id, "look", r#"{"n":1}"#)]));
+    let script = script(vec![cut.clone(), step("1"), step("2"), full(says("ok")), cut, says("ok")]);
+    let look = tool("look", |_| ToolOutput::text("seen"));
+    let agent = agent(&script, old(7_000)).tool(look).build().unwrap();
+    let (events, outcome) = run(&agent).await;
+    assert_eq!(outcome, Ok(()));
+    let ends: Vec<&String> = events.iter().filter(|line| line.contains("compaction_end")).collect();
+    let [end] = &ends[..] else { panic!("not one compaction: {ends:?}") };
+    assert!(end.contains("the summary was cut off at the model's output limit"), "{end}");
+    // The next run tries again.
+    let (events, _) = run(&agent).await;
+    assert!(told(&events).contains("compaction_end"), "{events:?}");
+}
+
+#[tokio::test]
+async fn statistics_and_events_have_the_same_numbers() {
+    let watch = Watch::default();
+    let script = script(vec![says("notes")]);
+    let agent = agent(&script, old(1_000)).observer(watch.clone()).build().unwrap();
+    let before = agent.stats().context.tokens;
+    let done = agent.compact(CancellationToken::new(), None).await.unwrap();
+    let after = agent.stats().context.tokens;
+    assert_eq!((done.tokens_before, done.tokens_after), (before, after));
+    let numbers = format!(r#""tokens_before":{before},"tokens_after":{after},"#);
+    assert!(watch.0.lock().unwrap().iter().any(|line| line.contains(&numbers)), "{numbers}");
+    // A later process has the same number.
+    let resumed = Agent::builder(script).session(agent.session().clone()).build().unwrap();
+    assert_eq!(resumed.stats().context.tokens, after);
 }
 
 #[tokio::test]

@@ -120,7 +120,7 @@ async fn message_during_a_compaction_waits_for_the_next_run() {
             assert_eq!(delivered.unwrap(), MessageDelivery::Queued(QueueDelivery::Idle));
         }
     });
-    agent.prompt("go").finish().await.unwrap();
+    agent.prompt("go ".repeat(50)).finish().await.unwrap();
     agent.prompt("more").finish().await.unwrap();
     agent.compact(CancellationToken::new(), None).await.unwrap();
     assert_eq!(recorded(&agent), [] as [String; 0]);

@@ -20,6 +20,7 @@ use haft_protocol::message::{AssistantBlock, Message, Rfc3339Time, StopCause, To
 use tokio_util::sync::CancellationToken;
 
 /// One answer: the items of its stream, and whether it then hangs instead of ending.
+#[derive(Clone)]
 pub(crate) struct Answer {
     pub(crate) items: Vec<Result<ModelEvent, ModelError>>,
     pub(crate) hangs: bool,

@@ -31,6 +31,7 @@ fn repair_problem(repair: SessionRepair) -> ImportProblem {
         | SessionRepair::Omitted { .. }
         | SessionRepair::Reattached { .. }
         | SessionRepair::Newer { .. }
+        | SessionRepair::Unanswered
         | SessionRepair::Moved { .. }) => ImportProblem { line: None, what: other.to_string() },
     }
 }

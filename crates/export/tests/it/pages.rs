@@ -61,6 +61,28 @@ fn mentions_branches_that_are_not_included() {
 }
 
 #[test]
+fn folds_long_list_of_prompts() {
+    let page_with = |prompts: u128| {
+        let header = SESSION.lines().next().unwrap();
+        let prompt = |id: u128| {
+            let parent = if id == 1 { "null".to_owned() } else { format!("\"{:032x}\"", id - 1) };
+            format!(
+                "\n{{\"type\":\"message\",\"id\":\"{id:032x}\",\"parent\":{parent},\"time\":\"2026-03-14T09:44:00Z\",\
+                 \"message\":{{\"role\":\"user\",\"content\":[{{\"type\":\"text\",\"text\":\"prompt {id}\"}}],\
+                 \"time\":\"2026-03-14T09:44:00Z\"}}}}"
+            )
+        };
+        let prompts: String = (1..=prompts).map(prompt).collect();
+        all(&format!("{header}{prompts}\n"))
+    };
+    let page = page_with(30);
+    assert!(page.contains("<details open><summary>Prompts</summary><ol><li>"), "{page}");
+    let page = page_with(31);
+    assert!(page.contains("<details class=\"long\"><summary>Prompts (31)</summary><ol><li>"), "{page}");
+    assert!(page.contains("nav .long::details-content { content-visibility: visible;"), "{page}");
+}
+
+#[test]
 fn renders_session_without_entries() {
     let empty = all(SESSION.lines().next().unwrap());
     assert!(empty.contains("has no messages"));

@@ -130,6 +130,7 @@ fn patient_timeouts() -> Timeouts {
         start_patience: LONG,
         pong: LONG,
         hello: LONG,
+        awaited_hello: LONG,
         ready: LONG,
         intercept: LONG,
         tool_call: LONG,

@@ -73,8 +73,8 @@ fn fails_without_hello() {
     let mut fixture = SessionFixture::new();
     fixture.pass(Duration::from_secs(60));
     insta::assert_snapshot!(fixture.transcript, @r##"
-    +10.000 ! hello_timeout: sent no hello within 10 s
-    +10.000 · Failed { code: HelloTimeout, message: "sent no hello within 10 s" }
+    +60.000 ! hello_timeout: sent no hello within 60 s
+    +60.000 · Failed { code: HelloTimeout, message: "sent no hello within 60 s" }
     "##);
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use haft_core::TextFilter;
 use haft_core::model::ModelInfo;
@@ -96,6 +97,8 @@ pub struct HostConfig {
     pub tool_pins: Option<Arc<dyn ToolPins>>,
     /// Extensions whose unanswered `tool_call` intercepts let the call pass (`on_timeout = "allow"`).
     pub on_timeout_allow: Vec<ExtensionName>,
+    /// The user's deadlines of `hello` for single extensions, instead of those of their manifests.
+    pub hello_timeouts: BTreeMap<ExtensionName, Duration>,
     /// The deadlines of the host.
     pub timeouts: Timeouts,
     /// The limits of what extensions may send, register and print. Its times are ignored in favor of
@@ -129,6 +132,7 @@ impl HostConfig {
             sandbox: BTreeMap::new(),
             tool_pins: None,
             on_timeout_allow: Vec::new(),
+            hello_timeouts: BTreeMap::new(),
             timeouts: Timeouts::default(),
             limits: Limits::default(),
         }

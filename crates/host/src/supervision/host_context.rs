@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use haft_adapter_picoclaw::wire::HookHello;
 use haft_core::file_queue::LockOwner;
@@ -199,9 +200,21 @@ impl HostContext {
         env
     }
 
+    /// Returns the deadline of `hello`: that of the user, of the manifest, or the default.
+    fn hello_timeout(&self, spec: &ExtensionSpec) -> Duration {
+        let awaited = spec.roles.is_gate() || spec.origin == ExtensionOrigin::Explicit;
+        let usual = match awaited {
+            true => self.timeouts.hello.min(self.timeouts.awaited_hello),
+            false => self.timeouts.hello,
+        };
+        let of_user = self.config.hello_timeouts.get(&spec.name).copied();
+        of_user.or(spec.lifecycle.hello).unwrap_or(usual)
+    }
+
     pub(crate) fn session_config(&self, spec: &ExtensionSpec) -> SessionConfig {
         let mut timeouts = Arc::clone(&self.timeouts);
-        if let Some(hello) = spec.lifecycle.hello {
+        let hello = self.hello_timeout(spec);
+        if hello != timeouts.hello {
             Arc::make_mut(&mut timeouts).hello = hello;
         }
         if let Some(ready) = spec.lifecycle.ready {

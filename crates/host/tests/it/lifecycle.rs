@@ -47,7 +47,7 @@ async fn missing_hello_delays_start_briefly_and_calls_until_deadline() {
         "no declaration makes it a gate"
     );
     assert_eq!(blocked(&host, &call("bash", json!({}))).await, None);
-    assert_eq!(start.elapsed(), Duration::from_secs(10), "it may be a gate until its deadline");
+    assert_eq!(start.elapsed(), Duration::from_secs(60), "it may be a gate until its deadline");
     assert_eq!(events.faults(), [fault("silent", "hello_timeout")]);
     assert!(matches!(state(&host, "silent"), ExtensionState::Failed { code: FaultCode::HelloTimeout, .. }));
     assert!(host.hook_source().hooks().before_tool_execute.is_empty());

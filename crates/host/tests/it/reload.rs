@@ -1,13 +1,15 @@
 //! Reload, and the calls during it.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Mutex;
 use std::time::Duration;
 
 use haft_core::tool::ToolOwner;
 use haft_host::{DiscoveredExtensions, ExtensionState, Host, HostConfig};
-use haft_packages::{ExtensionSpec, GuardRoles, LaunchPlan};
+use haft_packages::{ExtensionOrigin, ExtensionSpec, GuardRoles, LaunchPlan};
 use haft_protocol::event::ExtensionFault;
+use haft_protocol::ext::InterceptKind;
 use haft_protocol::ids::ExtensionName;
 use haft_test_support::PATIENCE;
 use serde_json::json;
@@ -241,6 +243,36 @@ async fn many_reloads_end_with_current_extensions() {
 }
 
 #[tokio::test]
+async fn user_and_manifest_set_deadline_of_hello() {
+    let dir = tempfile::tempdir().unwrap();
+    let silent = |name: &str| named("silent", name, dir.path());
+    let short = Duration::from_millis(50);
+    let mut config = brisk_config();
+    // Deadlines that pass belong to extensions that fail; the others keep starting.
+    (config.timeouts.awaited_hello, config.timeouts.start_patience) = (short, short);
+    config.hello_timeouts.insert(ExtensionName::new("by-user"), short);
+    config.hello_timeouts.insert(ExtensionName::new("gate-by-user"), PATIENCE);
+    let mut specs = ["usual", "by-user", "by-manifest", "gate", "gate-by-user", "named"].map(silent);
+    specs[1].lifecycle.hello = Some(PATIENCE);
+    specs[2].lifecycle.hello = Some(short);
+    specs[3].roles.gates.push(InterceptKind::ToolCall);
+    specs[4].roles.gates.push(InterceptKind::ToolCall);
+    specs[..5].iter_mut().for_each(|spec| spec.origin = ExtensionOrigin::Global);
+    specs[5].origin = ExtensionOrigin::Explicit;
+    let events = Events::default();
+    let host = Host::builder(config).events(events.sink()).specs(specs.into()).start().await;
+    let failed = || events.faults().into_iter().map(|(name, _)| name).collect::<BTreeSet<_>>();
+    let expect = BTreeSet::from(["by-manifest", "by-user", "gate", "named"].map(str::to_owned));
+    eventually(|| failed().is_superset(&expect)).await;
+    assert_eq!(failed(), expect);
+    assert!(events.faults().iter().all(|(_, code)| code == "hello_timeout"), "{:?}", events.faults());
+    for name in ["usual", "gate-by-user"] {
+        assert_eq!(state(&host, name), ExtensionState::Starting, "{name}");
+    }
+    host.shutdown().await;
+}
+
+#[tokio::test]
 async fn shutdown_does_not_wait_for_reload() {
     let dir = tempfile::tempdir().unwrap();
     let mut silent = shell("silent", dir.path(), "exec sleep 3600");
@@ -314,7 +346,7 @@ async fn never_drops_required_gate() {
 #[tokio::test]
 async fn restarts_gate_only_with_unchanged_code() {
     let dir = tempfile::tempdir().unwrap();
-    let gates = vec![haft_protocol::ext::InterceptKind::ToolCall];
+    let gates = vec![InterceptKind::ToolCall];
     let roles = GuardRoles { gates, ..GuardRoles::default() };
     let guard = ExtensionSpec { roles, ..named("good", "guard", dir.path()) };
     let events = Events::default();

@@ -51,7 +51,7 @@ limits! {
     /// The longest schema of a tool.
     max_tool_schema: usize = limits::MAX_TOOL_SCHEMA,
     /// The time from the start to `hello`.
-    hello_ms: u64 = 10_000,
+    hello_ms: u64 = 60_000,
     /// The time from `hello` to `ready`.
     ready_ms: u64 = 10_000,
     /// The time from `command_invoked` to its response.

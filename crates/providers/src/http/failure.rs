@@ -25,6 +25,8 @@ pub(super) struct FailureReporter {
 pub(super) struct AttemptFailure {
     pub(super) error: ModelError,
     pub(super) passes: bool,
+    /// True if the server has no such path; false if it has the path and does not know the model.
+    pub(super) lacks_path: bool,
     pub(super) retry_after: Option<Duration>,
 }
 
@@ -126,7 +128,9 @@ impl FailureReporter {
         };
         let header = response.headers.get(RETRY_AFTER);
         let retry_after = header.and_then(|value| retry_after(value.to_str().ok()?, now));
-        AttemptFailure { passes, retry_after, ..self.permanent_failure(kind, message) }
+        let lacks_path =
+            matches!(status, Some(404 | 405)) && !words.codes.iter().any(|code| code.contains("model"));
+        AttemptFailure { passes, retry_after, lacks_path, ..self.permanent_failure(kind, message) }
     }
 
     fn key_hint(&self) -> String {
@@ -139,7 +143,12 @@ impl FailureReporter {
 
     fn permanent_failure(&self, kind: Kind, message: String) -> AttemptFailure {
         let message = format!("{} {message}", self.provider);
-        AttemptFailure { error: ModelError::new(kind, message), passes: false, retry_after: None }
+        AttemptFailure {
+            error: ModelError::new(kind, message),
+            passes: false,
+            lacks_path: false,
+            retry_after: None,
+        }
     }
 }
 

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use futures::{StreamExt, stream};
-use haft_core::model::{ModelError, ModelErrorKind, ModelEvent, ModelStream};
+use haft_core::model::{ModelError, ModelErrorKind, ModelEvent, ModelRequest, ModelStream};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::HttpSetup;
 use super::answer_stream::{AnswerStream, EncodedRequest};
 use super::failure::AttemptFailure;
+use super::{HttpSetup, request};
 use crate::retry::{MAX_ATTEMPTS, delay};
 use crate::wire::AnswerError;
 
@@ -24,6 +24,7 @@ pub(super) struct RequestDriver {
     attempt: u32,
     /// The end of the time for all attempts; set when the first one starts.
     deadline: Option<Instant>,
+    lacks_path: bool,
     phase: AttemptPhase,
 }
 
@@ -41,8 +42,35 @@ enum AttemptPhase {
 }
 
 impl RequestDriver {
-    pub(super) fn new(cancel: CancellationToken, setup: Arc<HttpSetup>, request: EncodedRequest) -> Self {
-        Self { cancel, setup, request, attempt: 1, deadline: None, phase: AttemptPhase::Ready }
+    fn new(cancel: CancellationToken, setup: Arc<HttpSetup>, request: EncodedRequest) -> Self {
+        Self {
+            cancel,
+            setup,
+            request,
+            attempt: 1,
+            deadline: None,
+            lacks_path: false,
+            phase: AttemptPhase::Ready,
+        }
+    }
+
+    /// Encodes a request and has its hooks review it.
+    ///
+    /// # Errors
+    /// If there is nothing to send.
+    pub(super) async fn prepare_request(
+        setup: &Arc<HttpSetup>,
+        cancel: &CancellationToken,
+        request: &ModelRequest,
+    ) -> Result<Self, ModelError> {
+        let encoded = request::encode(setup, request)?;
+        let reviewed = request::apply_review(setup, cancel, &request.review, encoded).await;
+        Ok(Self::new(cancel.clone(), setup.clone(), reviewed))
+    }
+
+    /// True if the request failed because the server has no such path.
+    pub(super) fn lacks_path(&self) -> bool {
+        self.lacks_path
     }
 
     pub(super) fn into_stream(self) -> ModelStream {
@@ -53,7 +81,7 @@ impl RequestDriver {
         .boxed()
     }
 
-    async fn next(&mut self) -> Option<Result<ModelEvent, ModelError>> {
+    pub(super) async fn next(&mut self) -> Option<Result<ModelEvent, ModelError>> {
         if matches!(self.phase, AttemptPhase::Over) {
             return None;
         }
@@ -109,6 +137,7 @@ impl RequestDriver {
         let failure = self.setup.reporter.to_failure(error, begun, SystemTime::now());
         if begun || !failure.passes || self.attempt >= MAX_ATTEMPTS {
             self.phase = AttemptPhase::Over;
+            self.lacks_path = !begun && failure.lacks_path;
             return Err(self.final_error(failure));
         }
         let delay = delay(self.attempt, random_jitter(), failure.retry_after, &self.setup.timeouts);

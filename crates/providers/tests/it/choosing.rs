@@ -236,9 +236,9 @@ async fn errors_contain_the_next_step() {
         [],
         "error: the scripted provider needs a script; pass its path with --model"
     );
-    let unknown = line(&[("provider", "antropic")], &[], &[]).await;
+    let unknown = line(&[("provider", "claude")], &[], &[]).await;
     assert!(
-        unknown.starts_with(r#"error: unknown provider "antropic"; choose one of anthropic, openai"#),
+        unknown.starts_with(r#"error: unknown provider "claude"; choose one of anthropic, openai"#),
         "{unknown}"
     );
     let nothing = ChooseError::Nothing.to_string();
@@ -380,5 +380,31 @@ async fn hides_password_in_address() {
     for address in ["http://me:hunter2@host:1/v1", "http://hunter2@host:1/v1", "me:hunter2@host:port"] {
         let told = line(&[("url", address)], &[], &[]).await;
         assert!(told.contains("no model available") && !told.contains("hunter2"), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn misspelled_provider_is_not_a_server_of_that_name() {
+    let address = ("url", "http://127.0.0.1:9/v1");
+    for (name, nearest) in [
+        ("antropic", "anthropic"),
+        ("Anthropic", "anthropic"),
+        ("opnai", "openai"),
+        ("oepnai", "openai"),
+        ("open-router", "openrouter"),
+        ("lm-studio", "lmstudio"),
+    ] {
+        for more in [&[][..], &[address]] {
+            let given = [&[("provider", name), ("model", "m")], more].concat();
+            let told = line(&given, &[], &[]).await;
+            let expect =
+                format!("error: unknown provider {name:?}; did you mean {nearest}? To use this name");
+            assert!(told.starts_with(&expect), "{told}");
+        }
+    }
+    // These names may be intended.
+    for name in ["openai-eu", "openai2", "grok", "llm", "local", "work"] {
+        let told = line(&[("provider", name), ("model", "m"), address], &[], &[]).await;
+        assert!(!told.starts_with("error"), "{told}");
     }
 }

@@ -94,7 +94,7 @@ async fn does_not_retry_permanent_failures() {
     check(wrong, ModelErrorKind::Rejected, &["400", "max_tokens: too small"], 1).await;
     let long = vec![Scenario::status(400, "context_length_exceeded", "2 tokens are too many")];
     check(long, ModelErrorKind::Overflow, &["400", "2 tokens", "larger"], 1).await;
-    let unknown = vec![Scenario::status(404, "not_found_error", "no such model")];
+    let unknown = vec![Scenario::status(404, "model_not_found", "no such model")];
     check(unknown, ModelErrorKind::Rejected, &["404", "--model", "--base-url"], 1).await;
     let used_up = vec![Scenario::status(429, "insufficient_quota", "You exceeded your quota")];
     check(used_up, ModelErrorKind::RateLimited, &["no credit left", "billing"], 1).await;

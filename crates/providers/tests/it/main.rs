@@ -5,6 +5,7 @@
 
 mod answers;
 mod cancelling;
+mod chat_only;
 mod choosing;
 mod failures;
 mod fallback;

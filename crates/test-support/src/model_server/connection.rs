@@ -23,6 +23,17 @@ pub(super) async fn serve(mut stream: TcpStream, shared: Arc<SharedServer>) {
         shared.update(|state| state.requests.push(request));
         return;
     }
+    let other_api = match shared.wire {
+        WireFormat::OpenAiChat => "/responses",
+        WireFormat::OpenAiResponses => "/chat/completions",
+        WireFormat::Anthropic | WireFormat::Gemini | WireFormat::Ollama => "/none",
+    };
+    if request.path.ends_with(other_api) {
+        let body = r#"{"detail":"Not Found"}"#;
+        let _ = write_whole(&mut stream, "404 Not Found", "", "application/json", body).await;
+        shared.update(|state| state.requests.push(request));
+        return;
+    }
     let scenario = next_scenario(&shared, &request);
     if play_scenario(&mut stream, &shared, &request, &scenario).await.is_err() {
         shared.update(|state| state.disconnects += 1);

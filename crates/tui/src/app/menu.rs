@@ -1,7 +1,9 @@
 //! The menu: a picker that covers the conversation, with the use of its choice.
 
 use std::collections::BTreeMap;
+use std::time::SystemTime;
 
+use haft_core::age::age_of_stamp;
 use haft_protocol::rpc::{SessionInfo, ToolInfo, TreeData};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -62,20 +64,26 @@ impl Menu {
         shows_tools
     }
 
-    pub(super) fn update_sessions(&mut self, now: &[SessionInfo], shown: Option<&str>) {
+    pub(super) fn update_sessions(&mut self, listed: &[SessionInfo], shown: Option<&str>, now: SystemTime) {
         if let ChoiceUse::Session(sessions) = &mut self.purpose {
-            self.picker.set_rows(session_rows(now, shown));
-            *sessions = now.to_vec();
+            self.picker.set_rows(session_rows(listed, shown, now));
+            *sessions = listed.to_vec();
         }
     }
 
     /// Updates the name of a session in a session picker.
-    pub(super) fn rename_session(&mut self, session: &str, name: Option<&str>, shown: Option<&str>) {
+    pub(super) fn rename_session(
+        &mut self,
+        session: &str,
+        name: Option<&str>,
+        shown: Option<&str>,
+        now: SystemTime,
+    ) {
         if let ChoiceUse::Session(sessions) = &mut self.purpose {
             for info in sessions.iter_mut().filter(|info| info.session == session) {
                 info.name = name.map(str::to_owned);
             }
-            self.picker.set_rows(session_rows(sessions, shown));
+            self.picker.set_rows(session_rows(sessions, shown, now));
         }
     }
 }
@@ -154,17 +162,16 @@ impl Component for Option<Menu> {
     }
 }
 
-pub(super) fn session_rows(sessions: &[SessionInfo], shown: Option<&str>) -> Vec<PickerRow> {
-    sessions.iter().map(|info| session_row(info, shown)).collect()
+pub(super) fn session_rows(sessions: &[SessionInfo], shown: Option<&str>, now: SystemTime) -> Vec<PickerRow> {
+    sessions.iter().map(|info| session_row(info, shown, now)).collect()
 }
 
-fn session_row(info: &SessionInfo, shown: Option<&str>) -> PickerRow {
+fn session_row(info: &SessionInfo, shown: Option<&str>, now: SystemTime) -> PickerRow {
     let text = match session_description(info).lines().next().unwrap_or_default().trim() {
         "" => "(empty)".to_owned(),
         about => about.to_owned(),
     };
-    let when = info.last.as_ref().unwrap_or(&info.created);
-    let when = when.0.get(..16).unwrap_or(&when.0).replace('T', " ");
+    let when = age_of_stamp(now, &info.last.as_ref().unwrap_or(&info.created).0);
     let messages =
         if info.messages == 1 { "1 message".to_owned() } else { format!("{} messages", info.messages) };
     let busy = if info.busy { " · busy" } else { "" };

@@ -1,6 +1,6 @@
 //! The state of the interface.
 
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use haft_protocol::rpc::{
     AbortCommand, ClientInfo, GetState, HelloCommand, ListCommands, ListExtensions, ListSessions, ReloadExt,
@@ -60,6 +60,8 @@ pub struct AppOptions {
     pub sandbox: Option<String>,
     /// True if the machine cannot enforce a part of the sandbox.
     pub has_sandbox_gap: bool,
+    /// Returns the time of day, from which ages are calculated.
+    pub clock: fn() -> SystemTime,
 }
 
 impl Default for AppOptions {
@@ -74,6 +76,7 @@ impl Default for AppOptions {
             resume: false,
             sandbox: None,
             has_sandbox_gap: false,
+            clock: SystemTime::now,
         }
     }
 }
@@ -82,6 +85,7 @@ impl Default for AppOptions {
 #[derive(Debug)]
 pub struct AppState {
     pub(super) now: Instant,
+    pub(super) clock: fn() -> SystemTime,
     pub(super) size: (u16, u16),
     pub(super) keymap: Keymap,
     pub(super) settings: Settings,
@@ -123,6 +127,7 @@ impl AppState {
             resume,
             sandbox,
             has_sandbox_gap,
+            clock,
         } = options;
         let themes = ThemeCatalog::new(appearance, settings.get(super::settings::THEME));
         let mut known = CompletionCatalog::default();
@@ -133,6 +138,7 @@ impl AppState {
         held.unsent.extend(prompt.as_deref().and_then(UnsentMessage::from_prompt));
         Self {
             now,
+            clock,
             linear: lines,
             inline,
             size,

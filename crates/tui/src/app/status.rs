@@ -238,7 +238,7 @@ fn context_text(session: &CurrentSession) -> String {
         (tokens, Some(window), Some(percent)) => {
             format!("{}/{} ({percent} %)", humanize::format_tokens(tokens), humanize::format_tokens(window))
         }
-        (tokens, _, _) => humanize::format_tokens(tokens),
+        (tokens, _, _) => format!("{} tokens", humanize::format_tokens(tokens)),
     }
 }
 

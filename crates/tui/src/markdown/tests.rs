@@ -4,6 +4,41 @@ use proptest::prelude::*;
 
 use super::*;
 
+/// Returns the rows of a text, without styles.
+fn rows(text: &mut StreamingMarkdown) -> Vec<String> {
+    let line = |line: &Line<'_>| line.spans.iter().map(|span| span.content.as_ref()).collect::<String>();
+    text.lines(40, &Theme::dark()).iter().map(line).collect()
+}
+
+#[test]
+fn table_is_shown_from_its_first_row() {
+    let table = "| Name | Uses |\n|:-----|-----:|\n| lexer | 12 |\n| parser | 7 |\n";
+    let first = table.find('\n').unwrap() + 1;
+    for text in [table.to_owned(), format!("Two parts:\n{table}")] {
+        let before = text.len() - table.len();
+        for end in before + first..=text.len() {
+            let mut streamed = StreamingMarkdown::default();
+            streamed.push(&text[..end]);
+            let rows = rows(&mut streamed);
+            assert!(!rows.iter().any(|row| row.contains('|') || row.contains("--")), "{rows:?}");
+            assert!(rows.iter().any(|row| row.starts_with("Name") && row.contains(" │ Uses")), "{rows:?}");
+        }
+    }
+}
+
+#[test]
+fn row_without_a_delimiter_becomes_text() {
+    let mut text = StreamingMarkdown::default();
+    text.push("| not a table |\n");
+    assert!(!rows(&mut text).concat().contains('|'));
+    text.push("more\n");
+    assert!(rows(&mut text).concat().starts_with("| not a table |"));
+    // A row of code stays as it is.
+    let mut code = StreamingMarkdown::default();
+    code.push("```\n| a | b |\n|--");
+    assert!(rows(&mut code).concat().contains("| a | b |"));
+}
+
 /// Lists and code, with pieces that change the rendering of their end.
 const PIECES: &[&str] = &[
     "- item\n",
@@ -41,6 +76,8 @@ const PIECES: &[&str] = &[
     "---\n",
     "* ",
     "日本語\n",
+    "| a | b |\n",
+    "|---|--",
     "&#27;[2J\n",
 ];
 

@@ -17,7 +17,8 @@ pub(super) fn push_note(doc: &mut TranscriptDocument, note: NoteItem) {
         return;
     };
     let continues = match (last.tag, note.tag) {
-        (NoteTag::Retry, NoteTag::Retry) | (NoteTag::Gap(_), NoteTag::Gap(_)) => true,
+        // The error after the last attempt has the same text.
+        (NoteTag::Retry, NoteTag::Retry | NoteTag::Failure) | (NoteTag::Gap(_), NoteTag::Gap(_)) => true,
         (NoteTag::Failure, NoteTag::Failure) if last.text.as_str().contains(note.text.as_str()) => return,
         (NoteTag::Failure, NoteTag::Failure) => note.text.as_str().contains(last.text.as_str()),
         _ => false,
@@ -50,7 +51,9 @@ fn apply_compaction(doc: &mut TranscriptDocument, event: &E) {
     };
     let by = by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
     let note = match (summary, error) {
-        (_, Some(error)) => NoteItem::error(&format!("compaction{by} failed: {error}")),
+        (_, Some(error)) => {
+            NoteItem { tag: NoteTag::Failure, ..NoteItem::error(&format!("compaction{by} failed: {error}")) }
+        }
         (None, None) => NoteItem::muted(&format!("the context was not compacted{by}")),
         (Some(summary), None) => {
             let messages = match messages_summed_up {
@@ -97,9 +100,7 @@ fn event_note(event: &E) -> Option<NoteItem> {
         E::TurnDiscarded { by, reason } => NoteItem::warning(&format!("{by} discarded this turn: {reason}")),
         E::CompactionStart { reason } => NoteItem::compacting(*reason),
         E::Error { message, .. } => NoteItem { tag: NoteTag::Failure, ..NoteItem::error(message) },
-        E::SessionRepaired { message, .. } => {
-            NoteItem::warning(&format!("the session was repaired: {message}"))
-        }
+        E::SessionRepaired { message, .. } => NoteItem::warning(&format!("session: {message}")),
         // The next step differs from that of a mode without a person to ask.
         E::TrustRequired { project, skipped, message: _ } => {
             let skipped = skipped.join(", ");

@@ -208,6 +208,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         &[
             // Texts, files and schemas.
             "timeouts",
+            "age",
             "json_shape",
             "limits",
             "sanitize",

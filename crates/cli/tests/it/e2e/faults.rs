@@ -1,5 +1,6 @@
 //! Misbehaving extensions in a whole run: the fault is reported once, a gate blocks, and the rest continues.
 
+use haft_test_support::model_server::Scenario;
 use serde_json::{Value, json};
 
 use super::running::Ran;
@@ -130,4 +131,20 @@ fn required_extension_that_does_not_start_ends_run() {
     ran.expect(3);
     assert_eq!(ran.stdout, "");
     assert!(ran.stderr.contains("run `haft ext logs exit-before-hello`"), "{}", ran.stderr);
+}
+
+#[test]
+fn user_sets_the_deadline_of_hello() {
+    let scene = Scene::new(vec![Scenario::text("Done.")]);
+    let manifest = r#"{"name": "mute", "exec": "sleep", "args": ["600"], "hello_timeout_ms": 60000}"#;
+    let dir = scene.world.extension("mute", manifest);
+    std::fs::create_dir_all(scene.world.home()).unwrap();
+    let config = scene.world.home().join("config.toml");
+    std::fs::write(&config, "[grant.mute]\nhello_timeout_ms = 200\n").unwrap();
+    let scene = scene.with(dir);
+    let ran = scene.haft(&["--json", "go"]);
+    assert_eq!(ran.expect(0).faults(), [("mute".to_owned(), "hello_timeout".to_owned())]);
+    std::fs::write(&config, "[grant.mute]\nhello_timeout_ms = 600001\n").unwrap();
+    let ran = scene.haft(&["--json", "go"]);
+    assert!(ran.expect(9).stderr.contains("`grant.mute.hello_timeout_ms` must be a whole number"), "{ran:?}");
 }

@@ -157,8 +157,21 @@ fn failing_provider_changes_nothing() {
     assert!(ran.stderr.contains("haft: the model could not summarize the conversation: "), "{ran:?}");
     let ran = compact(&scene, &["last"]);
     ran.expect(5);
-    assert!(ran.stderr.contains("the model's summary is empty"), "{ran:?}");
+    assert!(ran.stderr.contains("the summary is empty"), "{ran:?}");
     assert_eq!(shown(&scene)["leaf"], before);
+}
+
+#[test]
+fn refuses_summary_that_was_cut_off_or_is_longer() {
+    let cut = Scenario::text("The user").out_of_tokens();
+    let scene = counted(WireFormat::OpenAiChat, vec![cut, Scenario::text("and so on ".repeat(500))]);
+    let before = shown(&scene);
+    for reason in ["the summary was cut off at the model's output limit; try again", "and would replace "] {
+        let ran = compact(&scene, &["last"]);
+        ran.expect(5);
+        assert!(ran.stderr.contains(reason), "{ran:?}");
+    }
+    assert_eq!(shown(&scene), before);
 }
 
 #[test]

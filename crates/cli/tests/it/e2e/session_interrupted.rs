@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use haft_test_support::model_server::{Scenario, WireFormat};
+use haft_test_support::model_server::{AnswerFault, Scenario, WireFormat};
 
 use super::running::eventually;
 use super::scene::{Scene, bash_args};
@@ -72,6 +72,32 @@ fn check(wire: WireFormat, mut seed: u64) {
     let marks = scene.marks();
     let once: HashSet<&String> = marks.iter().collect();
     assert_eq!(once.len(), marks.len(), "a tool ran twice: {marks:?}");
+}
+
+#[test]
+fn reports_answer_that_was_cut_off() {
+    const CUT_OFF: &str = "the last answer was cut off: the run ended before it was complete";
+    let hangs = || Scenario::text("I begin.").fault(AnswerFault::Hang);
+    let answers =
+        vec![hangs(), Scenario::text("One."), Scenario::text("Two."), hangs(), Scenario::text("Three.")];
+    let scene = Scene::new(answers);
+    let kill = |args: &[&str]| {
+        let requests = scene.server.requests().len();
+        let running = scene.start(args, None);
+        assert!(eventually(|| scene.server.requests().len() > requests));
+        running.kill();
+    };
+    kill(&["-p", "first"]);
+    let ran = scene.haft(&["-p", "-c", "again"]);
+    assert_eq!(ran.expect(0).stdout, "One.\n");
+    assert!(ran.stderr.contains(CUT_OFF), "{ran:?}");
+    // The answer is complete now.
+    let ran = scene.haft(&["-p", "-c", "and on"]);
+    assert!(!ran.expect(0).stderr.contains(CUT_OFF), "{ran:?}");
+    kill(&["-p", "-c", "third"]);
+    let ran = scene.haft(&["--json", "-c", "again"]);
+    let repaired = ran.expect(0).of("session_repaired");
+    assert!(repaired[0]["message"].as_str().unwrap().starts_with(CUT_OFF), "{ran:?}");
 }
 
 #[test]

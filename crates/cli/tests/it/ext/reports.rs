@@ -91,7 +91,7 @@ fn long_list_shows_all_details() {
       runs: ./run
       runs in: ROOT/home/copies/hello
       code: sha256:DIGEST
-      approved: TIME by --yes, haft 0.1.0
+      approved: just now by --yes, haft 0.1.0
 
     put 2
       scope: global

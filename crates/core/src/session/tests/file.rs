@@ -4,11 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use haft_protocol::content::ContentBlock;
-use haft_protocol::message::{Message, Rfc3339Time};
+use haft_protocol::message::{AssistantMessage, Message, Rfc3339Time};
 use tempfile::TempDir;
 
 use crate::session::entry::*;
-use crate::session::{Durability, Session, SessionError, SessionRepair, store};
+use crate::session::intervention::{HookIntervention, InterventionAction};
+use crate::session::{Durability, Session, SessionError, SessionRepair, current_time, store};
 
 fn user(text: &str) -> EntryBody {
     Message::User { content: vec![ContentBlock::text(text)], time: Rfc3339Time("t".to_owned()) }.into()
@@ -96,6 +97,33 @@ async fn branch_begins_at_the_entry_moved_to() {
     assert_eq!(texts(&session), ["first", "second"]);
     session.move_to(None).unwrap();
     assert_eq!(texts(&session), [""; 0]);
+}
+
+#[tokio::test]
+async fn reports_prompt_without_an_answer() {
+    let dir = TempDir::new().unwrap();
+    let (session, path) = started(dir.path()).await;
+    let reopened = |session: Session| {
+        drop(session);
+        let session = Session::open(&path).unwrap();
+        session.report_missing_answer();
+        (session.take_repairs(), session)
+    };
+    // An entry outside of the conversation is not an answer.
+    session.append(Name { name: "n".into() }, Durability::Soon).await.unwrap();
+    let (repairs, session) = reopened(session);
+    assert_eq!(repairs, [SessionRepair::Unanswered]);
+    let message = AssistantMessage { content: vec![], time: current_time(), native: None };
+    let said = MessageEntry { message: Message::Assistant(message), answer: None };
+    session.append(said, Durability::Soon).await.unwrap();
+    let (repairs, session) = reopened(session);
+    assert_eq!(repairs, []);
+    // A hook ended the turn.
+    session.append(user("second"), Durability::Soon).await.unwrap();
+    let ended =
+        HookIntervention { call_id: None, action: InterventionAction::TurnEnded, by: vec!["guard".into()] };
+    session.append(ended.to_custom().unwrap(), Durability::Soon).await.unwrap();
+    assert_eq!(reopened(session).0, []);
 }
 
 #[tokio::test]

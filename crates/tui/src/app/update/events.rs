@@ -92,13 +92,17 @@ fn update_from_event(state: &mut AppState, event: &AgentEvent) {
         }
         AgentEvent::ThinkingChanged { level } => state.session.thinking = *level,
         AgentEvent::Usage { usage, cumulative } => {
-            let TokenUsage { input, output, cache_read, cache_write, .. } = *usage;
-            state.session.context = input + output + cache_read + cache_write;
             state.session.usage = *cumulative;
+            // The request for a summary is not the context of the conversation.
+            if !state.work.compacting {
+                let TokenUsage { input, output, cache_read, cache_write, .. } = *usage;
+                state.session.context = input + output + cache_read + cache_write;
+            }
         }
         AgentEvent::CompactionStart { .. } => state.work.compacting = true,
-        AgentEvent::CompactionEnd { .. } => {
+        AgentEvent::CompactionEnd { tokens_after, .. } => {
             state.work.compacting = false;
+            state.session.context = tokens_after.unwrap_or(state.session.context);
             state.request_state();
         }
         // An error may be the only sign that a compaction has ended.

@@ -37,7 +37,7 @@ pub(super) fn rename_session(state: &mut AppState, session: String, name: String
 
 pub(super) fn show_new_name(state: &mut AppState, session: &str, name: Option<String>) {
     if let Some(menu) = &mut state.stack.menu {
-        menu.rename_session(session, name.as_deref(), state.out.session());
+        menu.rename_session(session, name.as_deref(), state.out.session(), (state.clock)());
     }
 }
 
@@ -139,7 +139,7 @@ pub(super) fn pick_session(state: &mut AppState) {
         return sessions::finish_session_choice(state);
     };
     let other = other.session.clone();
-    let rows = session_rows(&sessions, shown);
+    let rows = session_rows(&sessions, shown, (state.clock)());
     let can = PickerAbilities { rename: true, delete: true };
     state.open_menu("Sessions", rows, can, ChoiceUse::Session(sessions));
     if let Some(menu) = &mut state.stack.menu {
@@ -150,7 +150,7 @@ pub(super) fn pick_session(state: &mut AppState) {
 /// Updates the rows of an open session picker.
 pub(super) fn refresh_sessions(state: &mut AppState) {
     if let (Some(now), Some(menu)) = (&state.stack.composer.completions().sessions, &mut state.stack.menu) {
-        menu.update_sessions(now, state.out.session());
+        menu.update_sessions(now, state.out.session(), (state.clock)());
     }
 }
 

@@ -5,7 +5,7 @@ mod values;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use haft_protocol::RawJson;
 use haft_protocol::content::ContentBlock;
@@ -58,6 +58,11 @@ pub(crate) struct Fake {
     size: (u16, u16),
 }
 
+/// Returns two hours after the time stamps of the sessions.
+fn time_of_day() -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_330_245)
+}
+
 impl Fake {
     /// Returns an interface with an empty, loaded session.
     pub(crate) fn new() -> Self {
@@ -90,7 +95,7 @@ impl Fake {
         let now = Instant::now();
         let size = options.size;
         let version = "0.1.0".to_owned();
-        let state = AppState::new(AppOptions { version, ..options }, now);
+        let state = AppState::new(AppOptions { version, clock: time_of_day, ..options }, now);
         let mut fake = Self {
             state,
             now,

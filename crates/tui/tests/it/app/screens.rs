@@ -2,10 +2,10 @@
 
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
-use haft_protocol::event::{AgentEvent, ExtensionFault, NoteLevel};
+use haft_protocol::event::{AgentEvent, CompactReason, ExtensionFault, NoteLevel};
 use haft_protocol::ext::SetWorkingCall;
 use haft_protocol::ids::{PanelId, ToolCallId};
-use haft_protocol::message::{AssistantBlock, StopCause};
+use haft_protocol::message::{AssistantBlock, StopCause, TokenUsage};
 use haft_protocol::rpc::{PanelContent, RpcEvent, UiAnswer, UiKind, UiRequest};
 use haft_tui::app::AppOptions;
 use haft_tui::theme::Role;
@@ -24,6 +24,61 @@ fn check(name: &str, mut fake: Fake) {
 #[test]
 fn empty_session_shows_composer() {
     check("empty_session_shows_composer", Fake::new());
+}
+
+#[test]
+fn status_line_shows_context_and_not_the_request_for_a_summary() {
+    let mut fake = Fake::new();
+    fake.event(AgentEvent::CompactionStart { reason: CompactReason::Manual });
+    let usage = TokenUsage { input: 90_000, ..TokenUsage::default() };
+    fake.event(AgentEvent::Usage { usage, cumulative: usage });
+    assert!(fake.screen().contains("34k/200k (17 %)"), "{}", fake.screen());
+    fake.context = 5_000;
+    fake.event(AgentEvent::CompactionEnd {
+        summary: Some("notes".to_owned()),
+        tokens_before: 34_000,
+        tokens_after: Some(5_000),
+        messages_summed_up: None,
+        messages_kept: None,
+        by: None,
+        error: None,
+    });
+    let screen = fake.screen();
+    assert!(screen.contains("5k/200k (2 %)") && screen.contains("34k → 5k tokens"), "{screen}");
+    fake.event(AgentEvent::Usage { usage, cumulative: usage });
+    assert!(fake.screen().contains("90k/200k (45 %)"), "{}", fake.screen());
+}
+
+#[test]
+fn compaction_error_has_one_row() {
+    let mut fake = Fake::new();
+    fake.event(AgentEvent::CompactionStart { reason: CompactReason::Manual });
+    fake.event(AgentEvent::CompactionEnd {
+        summary: None,
+        tokens_before: 34_000,
+        tokens_after: None,
+        messages_summed_up: None,
+        messages_kept: None,
+        by: None,
+        error: Some("the summary is empty".to_owned()),
+    });
+    fake.event(AgentEvent::Error { message: "the summary is empty".to_owned(), stage: None });
+    let screen = fake.screen();
+    assert_eq!(screen.matches("the summary is empty").count(), 1, "{screen}");
+    // The last attempt and the error that ended it are one row, too.
+    let message = "the server cannot be reached";
+    let (delay_ms, attempt) = (1_700, 4);
+    fake.event(AgentEvent::Retry {
+        attempt,
+        delay_ms,
+        message: message.to_owned(),
+        max_attempts: Some(4),
+        reason: None,
+    });
+    fake.event(AgentEvent::Error { message: format!("{message} (tried 4 times)"), stage: None });
+    let screen = fake.screen();
+    assert_eq!(screen.matches(message).count(), 1, "{screen}");
+    assert!(screen.contains("(tried 4 times)"), "{screen}");
 }
 
 #[test]

@@ -47,6 +47,20 @@ fn queued_message_moves_to_composer_of_next_session() {
 }
 
 #[test]
+fn row_reports_answer_that_was_cut_off() {
+    let hangs = Scenario::text("I begin.").fault(AnswerFault::Hang);
+    let scene = Scene::new(vec![hangs, Scenario::text("One.")]);
+    let running = scene.start(&["-p", "first"], None);
+    assert!(eventually(|| !scene.server.requests().is_empty()));
+    running.kill();
+    let terminal = TerminalSession::at(scene, &["-c"]);
+    terminal.sees(&["first", "session: the last answer was cut off"]);
+    terminal.say("again");
+    terminal.sees(&["One."]);
+    terminal.leave();
+}
+
+#[test]
 fn fork_receives_earlier_command_output() {
     let terminal = terminal(&["One.", "Two."]);
     terminal.say("about alpha");
