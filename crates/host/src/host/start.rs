@@ -13,13 +13,14 @@ use tokio::time::{Duration, Instant, timeout_at};
 use super::DiscoveredExtensions;
 use super::active_extensions::ActiveExtensions;
 use super::host_state::HostState;
-use crate::agent::managed_extension::ManagedExtension;
+use crate::agent::managed_extension::{ForeignEntry, ManagedExtension};
 use crate::extension::backlog::EventBacklog;
 use crate::extension::send_queue::event::EventFilter;
 use crate::process::connection::Connection;
 use crate::session::declared_offers::declared_offers;
 use crate::session::ids::random_number;
 use crate::session::offers::ExtensionOffers;
+use crate::supervision::failures::FailureFile;
 use crate::supervision::host_context::HostContext;
 use crate::supervision::process_supervisor::ProcessSupervisor;
 use crate::supervision::restart_policy::RestartPolicy;
@@ -104,6 +105,7 @@ fn start_one(
         (false, true) => LifecycleStage::Idle,
         (false, false) => LifecycleStage::NEW,
     };
+    let peer = shared.open_peer(&spec);
     let (orders, inbox) = mpsc::unbounded();
     let (sender, slot) = watch::channel(ExtensionSlot { stage, instance: None, stand_in });
     if !files {
@@ -111,6 +113,7 @@ fn start_one(
         let keeper = Box::new(ProcessSupervisor {
             shared: Arc::clone(shared),
             spec: Arc::clone(&spec),
+            peer: peer.clone(),
             orders: inbox,
             slot: sender,
             restart_policy: Arc::new(Mutex::new(supervisor)),
@@ -122,7 +125,15 @@ fn start_one(
     // Computed once: a start checks every extension each time one of them changes.
     let was_silent = !waits && shared.silent.contains(&spec);
     let patience = if was_silent { Duration::ZERO } else { config.timeouts.start_patience };
-    let (timeouts, loosened) = (Arc::clone(&shared.timeouts), config.on_timeout_allow.contains(&spec.name));
+    let loosened = config.on_timeout_allow.contains(&spec.name)
+        || spec.as_hook().is_some_and(|hook| hook.on_timeout_allow);
+    let foreign = peer.map(|peer| ForeignEntry {
+        reporter: shared.reporter_of(&spec.name, Some(&peer)),
+        failures: FailureFile::new(Arc::clone(&shared.state), Arc::clone(&spec)),
+        query_lock: tokio::sync::Mutex::default(),
+        peer,
+    });
+    let timeouts = Arc::clone(&shared.timeouts);
     Arc::new(ManagedExtension {
         spec,
         timeouts,
@@ -131,7 +142,7 @@ fn start_one(
         survives_reload: stays,
         slot,
         orders,
-        query_lock: tokio::sync::Mutex::default(),
+        foreign,
         backlog,
         successor: OnceLock::new(),
     })

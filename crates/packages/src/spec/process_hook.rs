@@ -2,11 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
+use haft_adapter_picoclaw::peer::HookPeer;
 use haft_adapter_picoclaw::translate::ToolNames;
-use haft_adapter_picoclaw::wire::{EventForm, HookMode, HookSubscriptions, InterceptPoint};
+use haft_adapter_picoclaw::wire::{EventForm, HookSubscriptions, InterceptPoint};
 use haft_launch::find_program;
+use haft_protocol::ext::InterceptKind;
+use haft_protocol::foreign::{ForeignPeer, PeerSetup};
 use haft_protocol::ids::ExtensionName;
 
 use super::{ExtensionDialect, ExtensionOrigin, ExtensionSpec};
@@ -83,11 +87,26 @@ impl HookSpec {
         }
     }
 
-    /// Returns the deadline of its response at this point.
-    pub fn timeout_for(&self, point: InterceptPoint) -> Duration {
-        match point.mode() {
-            HookMode::Approve => self.timeouts.approval,
-            HookMode::Observe | HookMode::Llm | HookMode::Tool => self.timeouts.interceptor,
+    /// Creates the translation of the hook for a host.
+    pub fn open_peer(&self, setup: PeerSetup) -> Arc<dyn ForeignPeer> {
+        Arc::new(HookPeer::new(self.watch.clone(), self.event_form, self.tool_names, setup))
+    }
+
+    /// True if the hook is asked at this native hook.
+    pub fn takes_part(&self, hook: InterceptKind) -> bool {
+        InterceptPoint::from_hook(hook).is_some_and(|point| self.watch.is_asked_at(point))
+    }
+
+    /// True if the answer of the model is not shown before the hook has seen it.
+    pub fn suppresses_deltas(&self) -> bool {
+        self.watch.intercepts.contains(&InterceptPoint::AfterLlm)
+    }
+
+    /// Returns the deadline of its response to this native hook.
+    pub fn timeout_for(&self, hook: InterceptKind) -> Duration {
+        match hook.may_ask_person() {
+            true => self.timeouts.approval,
+            false => self.timeouts.interceptor,
         }
     }
 
@@ -188,7 +207,7 @@ mod tests {
     fn each_point_has_its_deadline() {
         let hook = HookSpec::new(HookSubscriptions::parse::<&str>(&["*"], &[]).unwrap());
         let seconds: Vec<u64> =
-            InterceptPoint::ALL.iter().map(|point| hook.timeout_for(*point).as_secs()).collect();
+            InterceptPoint::ALL.iter().map(|point| hook.timeout_for(point.hook()).as_secs()).collect();
         assert_eq!(seconds, [5, 5, 5, 5, 60]);
     }
 
