@@ -266,13 +266,13 @@ impl ExtensionHandle {
     ) -> Result<Result<R::Answer, String>, CallError> {
         let frame = |id| request.into_frame(id);
         let QueryAnswer { response, reports, notes } =
-            self.send_and_wait(cancel, frame, what.clone(), deadline, progress).await?;
+            self.send_and_wait(cancel, frame, what, deadline, progress).await?;
         let reporter = &self.inner.reporter;
         for report in reports {
-            reporter.report_mistake(FaultCode::HookError, format!("{what}: {report}"));
+            reporter.report_mistake(FaultCode::HookError, report);
         }
         for note in notes {
-            tracing::debug!(extension = %reporter.name, %what, note);
+            tracing::debug!(extension = %reporter.name, note);
         }
         Ok(response.and_then(|response| R::read_answer(response).map_err(|error| error.to_string())))
     }

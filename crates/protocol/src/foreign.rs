@@ -11,6 +11,6 @@ pub use crate::named_enum::named_enum;
 pub use crate::object_line::{ObjectLine, RejectedLine, read_object_line};
 pub use crate::reader::{JsonReader, keeps_text};
 pub use translator::{
-    BadAnswer, DecisionFailure, FIRST_REQUEST, ForeignAnswer, ForeignPeer, LineTranslator, PeerSetup,
-    TranslatedPart,
+    BadAnswer, DecisionFailure, FIRST_REQUEST, ForeignAnswer, ForeignDialect, ForeignPeer, LineTranslator,
+    PeerSetup, TranslatedPart,
 };

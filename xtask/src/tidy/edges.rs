@@ -19,12 +19,12 @@ const RULES: &[DependencyRule] = &[
     rule("haft-protocol", &[]),
     rule("haft-core", &["haft-protocol"]),
     rule("haft-launch", &[]),
-    // Until the settings of process hooks are those of any extension, packages and config read PicoClaw's themselves.
     rule("haft-adapter-picoclaw", &["haft-protocol", "haft-sdk"]),
+    // `[hooks]` of the configuration is PicoClaw's.
     rule("haft-config", &["haft-adapter-picoclaw", "haft-protocol"]),
     rule("haft-tools", &["haft-core", "haft-launch", "haft-protocol"]),
     rule("haft-providers", &["haft-core", "haft-protocol"]),
-    rule("haft-packages", &["haft-adapter-picoclaw", "haft-launch", "haft-protocol"]),
+    rule("haft-packages", &["haft-launch", "haft-protocol"]),
     rule("haft-host", &["haft-core", "haft-launch", "haft-packages", "haft-protocol"]),
     rule("haft-sdk", &["haft-protocol"]),
     rule("haft-rpc", &["haft-core", "haft-host", "haft-protocol"]),

@@ -9,33 +9,73 @@ use std::time::Instant;
 
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{InterceptKind, StopScope, TurnStop};
-use haft_protocol::foreign::{DecisionFailure, ForeignPeer, LineTranslator, PeerSetup};
+use haft_protocol::foreign::{DecisionFailure, ForeignDialect, ForeignPeer, LineTranslator, PeerSetup};
 use haft_protocol::ids::ExtensionName;
 
 use crate::translate::{ToolNames, TurnTracker, shorten_reason, translate_occurrence};
 use crate::wire::{CallLine, EventForm, HookSubscriptions, InterceptPoint, TurnEvent, texts};
 use translator::HookTranslator;
 
+/// PicoClaw's dialect, with the user's settings for one hook.
+#[derive(Debug, Clone)]
+pub struct HookDialect {
+    /// The requests and events of the hook: `observe` and `intercept`.
+    pub watch: HookSubscriptions,
+    /// The form of its events.
+    pub event_form: EventForm,
+    /// The tool names that the hook uses.
+    pub tool_names: ToolNames,
+}
+
+impl HookDialect {
+    /// Creates the dialect with PicoClaw's newest form of events and haft's names of tools.
+    pub fn new(watch: HookSubscriptions) -> Self {
+        Self { watch, event_form: EventForm::default(), tool_names: ToolNames::default() }
+    }
+}
+
+impl ForeignDialect for HookDialect {
+    fn open_peer(&self, setup: PeerSetup) -> Arc<dyn ForeignPeer> {
+        Arc::new(HookPeer::new(self.clone(), setup))
+    }
+
+    fn takes_part(&self, hook: InterceptKind) -> bool {
+        InterceptPoint::from_hook(hook).is_some_and(|point| self.watch.is_asked_at(point))
+    }
+
+    fn suppresses_deltas(&self) -> bool {
+        self.watch.intercepts.contains(&InterceptPoint::AfterLlm)
+    }
+
+    fn foreign_tool_name<'a>(&self, tool: &'a str) -> &'a str {
+        self.tool_names.hook_name(tool)
+    }
+}
+
+impl From<HookDialect> for Arc<dyn ForeignDialect> {
+    fn from(dialect: HookDialect) -> Self {
+        Arc::new(dialect)
+    }
+}
+
+impl From<HookSubscriptions> for Arc<dyn ForeignDialect> {
+    fn from(watch: HookSubscriptions) -> Self {
+        HookDialect::new(watch).into()
+    }
+}
+
 /// A process hook, across all its processes.
 #[derive(Debug)]
-pub struct HookPeer {
-    watch: HookSubscriptions,
-    event_form: EventForm,
-    tool_names: ToolNames,
+struct HookPeer {
+    dialect: HookDialect,
     setup: PeerSetup,
     turns: TurnTracker,
 }
 
 impl HookPeer {
-    /// Creates the hook with these subscriptions, which gets events in this form and these names of tools.
-    pub fn new(
-        watch: HookSubscriptions,
-        event_form: EventForm,
-        tool_names: ToolNames,
-        setup: PeerSetup,
-    ) -> Self {
+    fn new(dialect: HookDialect, setup: PeerSetup) -> Self {
         let turns = TurnTracker::new(setup.run.clone(), setup.user.clone());
-        Self { watch, event_form, tool_names, setup, turns }
+        Self { dialect, setup, turns }
     }
 
     fn name(&self) -> &ExtensionName {
@@ -54,13 +94,14 @@ impl ForeignPeer for HookPeer {
 
     fn translate_event(&self, event: &AgentEvent, at: Instant) -> Vec<String> {
         let (meta, payloads) = self.turns.record_event(event, &self.setup.workspace, at);
-        let observed = payloads.into_iter().filter(|payload| self.watch.observed.includes(payload.kind()));
+        let observed =
+            payloads.into_iter().filter(|payload| self.dialect.watch.observed.includes(payload.kind()));
         let encode = |payload| {
             let (time, context) = ((self.setup.now)(), self.turns.context());
             let occurrence = TurnEvent { time, meta: meta.clone(), context, payload };
-            let occurrence = translate_occurrence(self.tool_names, &occurrence);
+            let occurrence = translate_occurrence(self.dialect.tool_names, &occurrence);
             // An event that this program builds can be encoded.
-            CallLine::encode_event(&occurrence, self.event_form, self.turns.next_event_number()).ok()
+            CallLine::encode_event(&occurrence, self.dialect.event_form, self.turns.next_event_number()).ok()
         };
         observed.filter_map(encode).collect()
     }
@@ -114,7 +155,8 @@ mod tests {
             now: || "2026-01-01T00:00:00Z".to_owned(),
         };
         let watch = HookSubscriptions::parse(&["*"], points).unwrap();
-        Arc::new(HookPeer::new(watch, EventForm::Runtime, tool_names, setup))
+        let dialect = HookDialect { tool_names, ..HookDialect::new(watch) };
+        Arc::new(HookPeer::new(dialect, setup))
     }
 
     #[test]

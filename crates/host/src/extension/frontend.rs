@@ -139,8 +139,7 @@ impl LabeledText {
 pub(crate) struct FaultReporter {
     pub(crate) name: ExtensionName,
     pub(crate) events: EventSink,
-    /// The counts of mistakes that are reported once a turn, and the names of hooks, for an extension that speaks
-    /// another protocol.
+    /// For an extension that speaks another protocol: the names of its hooks, and the mistakes of this turn.
     pub(crate) foreign: Option<(Arc<dyn ForeignPeer>, Arc<TurnReports>)>,
 }
 
@@ -155,15 +154,22 @@ impl FaultReporter {
         }
     }
 
-    /// Reports an invalid answer. The same mistake of an extension that speaks another protocol is reported once a
-    /// turn: such an extension repeats what it learned for another host.
+    /// Reports an invalid answer. The same mistake of an extension that speaks another protocol is reported once a turn,
+    /// because such an extension was written for another program and repeats its mistakes.
     pub(crate) fn report_mistake(&self, code: FaultCode, text: String) {
-        match &self.foreign {
-            Some((_, reports)) if !reports.count_report(&self.name, &text) => {
-                tracing::debug!(extension = %self.name, text, "repeated fault");
-            }
-            Some(_) | None => self.report_fault(code, text),
+        if self.is_first_mistake(&text) {
+            self.report_fault(code, text);
         }
+    }
+
+    /// True unless this mistake is reported once a turn, and was; counts repetitions.
+    pub(crate) fn is_first_mistake(&self, text: &str) -> bool {
+        let is_first =
+            self.foreign.as_ref().is_none_or(|(_, reports)| reports.count_report(&self.name, text));
+        if !is_first {
+            tracing::debug!(extension = %self.name, text, "repeated fault");
+        }
+        is_first
     }
 
     /// Returns the name of a hook, for people.

@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use futures::channel::mpsc;
 use haft_packages::{ExtensionOrigin, ExtensionSpec, LaunchPlan};
 use haft_protocol::event::ExtensionFault;
+use haft_protocol::foreign::ForeignPeer;
 use haft_protocol::ids::ExtensionName;
 use tokio::sync::watch;
 use tokio::time::{Duration, Instant, timeout_at};
@@ -63,7 +65,7 @@ fn start_all(
 ) -> (Vec<Arc<ManagedExtension>>, Vec<ExtensionFault>) {
     let mut names: HashMap<_, _> =
         beside.iter().map(|entry| (entry.name().clone(), entry.spec.dir.clone())).collect();
-    let (mut started, mut faults) = (Vec::new(), Vec::new());
+    let (mut started, mut faults, run) = (Vec::new(), Vec::new(), run_name());
     for (spec, connection) in specs {
         if let Some(first) = names.get(&spec.name) {
             let message = format!(
@@ -75,7 +77,8 @@ fn start_all(
             continue;
         }
         names.insert(spec.name.clone(), spec.dir.clone());
-        started.push(start_one(shared, spec, connection, begin));
+        let peer = shared.open_peer(&spec, &run);
+        started.push(start_one(shared, spec, peer, connection, begin));
     }
     (started, faults)
 }
@@ -86,9 +89,16 @@ fn reject_duplicate(shared: &HostContext, extension: ExtensionName, message: Str
     ExtensionFault { extension, code: code.as_str().to_owned(), message }
 }
 
+/// Returns a name that no other run of the program has. Extensions that start together share it.
+fn run_name() -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    format!("{:x}", since.as_millis())
+}
+
 fn start_one(
     shared: &Arc<HostContext>,
     spec: ExtensionSpec,
+    peer: Option<Arc<dyn ForeignPeer>>,
     connection: Option<Connection>,
     begin: StartMode,
 ) -> Arc<ManagedExtension> {
@@ -105,7 +115,6 @@ fn start_one(
         (false, true) => LifecycleStage::Idle,
         (false, false) => LifecycleStage::NEW,
     };
-    let peer = shared.open_peer(&spec);
     let (orders, inbox) = mpsc::unbounded();
     let (sender, slot) = watch::channel(ExtensionSlot { stage, instance: None, stand_in });
     if !files {

@@ -662,6 +662,7 @@ impl<T> ExtensionSession<T> {
                 return self.out.push(SessionOutput::Answer(open.ticket, answer));
             }
         };
+        let reports = reports.into_iter().map(|report| format!("{}: {report}", open.what)).collect();
         self.out.push(SessionOutput::Answer(open.ticket, Ok(QueryAnswer { response, reports, notes })));
     }
 }

@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use haft_core::file_queue::LockOwner;
 use haft_launch::sandbox::NetworkAccess;
@@ -124,15 +123,14 @@ impl HostContext {
     }
 
     /// Returns the peer of an extension that speaks another protocol.
-    pub(crate) fn open_peer(&self, spec: &ExtensionSpec) -> Option<Arc<dyn ForeignPeer>> {
+    pub(crate) fn open_peer(&self, spec: &ExtensionSpec, run: &str) -> Option<Arc<dyn ForeignPeer>> {
         let hook = spec.as_hook()?;
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let user = ["USER", "USERNAME"].into_iter().find_map(|name| std::env::var(name).ok());
-        let peer = hook.open_peer(PeerSetup {
+        let peer = hook.dialect.open_peer(PeerSetup {
             name: spec.name.clone(),
             config: self.config.config_of(spec).cloned(),
             workspace: self.config.cwd.display().to_string(),
-            run: format!("{:x}", since.as_millis()),
+            run: run.to_owned(),
             user: user.unwrap_or_else(|| "user".to_owned()),
             now: || jiff::Timestamp::now().to_string(),
         });

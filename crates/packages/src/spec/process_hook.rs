@@ -5,12 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_adapter_picoclaw::peer::HookPeer;
-use haft_adapter_picoclaw::translate::ToolNames;
-use haft_adapter_picoclaw::wire::{EventForm, HookSubscriptions, InterceptPoint};
 use haft_launch::find_program;
 use haft_protocol::ext::InterceptKind;
-use haft_protocol::foreign::{ForeignPeer, PeerSetup};
+use haft_protocol::foreign::ForeignDialect;
 use haft_protocol::ids::ExtensionName;
 
 use super::{ExtensionDialect, ExtensionOrigin, ExtensionSpec};
@@ -18,12 +15,10 @@ use crate::manifest::{GuardRoles, LaunchPlan, Lifecycle};
 use crate::timeouts::{HOOK_APPROVAL, HOOK_HELLO, HOOK_INTERCEPT};
 
 /// A process hook: its requests and events, and the rights that the user gives it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct HookSpec {
-    /// The requests and events of the hook: `observe` and `intercept`.
-    pub watch: HookSubscriptions,
-    /// The form of its events.
-    pub event_form: EventForm,
+    /// The protocol of the hook, with its requests and events.
+    pub dialect: Arc<dyn ForeignDialect>,
     /// The priority: the hook with the lowest number is called first. Equal numbers are ordered by name.
     pub priority: i32,
     /// The deadlines of its answers.
@@ -36,8 +31,6 @@ pub struct HookSpec {
     /// Variables that are set in its environment: in addition to all of haft's, or, in a sandbox, to those of
     /// extensions.
     pub env: BTreeMap<String, String>,
-    /// The tool names that the hook uses.
-    pub tool_names: ToolNames,
     /// True if the project configures the hook, so that it runs only while the user trusts the project's files.
     pub from_project: bool,
     /// The absolute paths of the files that its process runs or reads as code, even if they do not exist. The hook is
@@ -71,35 +64,18 @@ pub struct HookCommand {
 }
 
 impl HookSpec {
-    /// Creates a hook with PicoClaw's deadlines and default settings.
-    pub fn new(watch: HookSubscriptions) -> Self {
+    /// Creates a hook with default settings.
+    pub fn new(dialect: impl Into<Arc<dyn ForeignDialect>>) -> Self {
         Self {
-            watch,
-            event_form: EventForm::default(),
+            dialect: dialect.into(),
             priority: 0,
             timeouts: HookTimeouts::default(),
             on_timeout_allow: false,
             vouches: BTreeSet::new(),
             env: BTreeMap::new(),
-            tool_names: ToolNames::default(),
             from_project: false,
             code: Vec::new(),
         }
-    }
-
-    /// Creates the translation of the hook for a host.
-    pub fn open_peer(&self, setup: PeerSetup) -> Arc<dyn ForeignPeer> {
-        Arc::new(HookPeer::new(self.watch.clone(), self.event_form, self.tool_names, setup))
-    }
-
-    /// True if the hook is asked at this native hook.
-    pub fn takes_part(&self, hook: InterceptKind) -> bool {
-        InterceptPoint::from_hook(hook).is_some_and(|point| self.watch.is_asked_at(point))
-    }
-
-    /// True if the answer of the model is not shown before the hook has seen it.
-    pub fn suppresses_deltas(&self) -> bool {
-        self.watch.intercepts.contains(&InterceptPoint::AfterLlm)
     }
 
     /// Returns the deadline of its response to this native hook.
@@ -117,7 +93,7 @@ impl HookSpec {
 
     /// True if the hook may supply the result of this tool without an approval.
     pub fn vouches_for(&self, tool: &str) -> bool {
-        let told = self.tool_names.hook_name(tool);
+        let told = self.dialect.foreign_tool_name(tool);
         ["*", tool, told].iter().any(|name| self.vouches.contains(*name))
     }
 }
@@ -163,6 +139,10 @@ impl HookCommand {
 
 #[cfg(test)]
 mod tests {
+    use haft_adapter_picoclaw::peer::HookDialect;
+    use haft_adapter_picoclaw::translate::ToolNames;
+    use haft_adapter_picoclaw::wire::{HookSubscriptions, InterceptPoint};
+
     use super::*;
 
     #[track_caller]
@@ -213,13 +193,14 @@ mod tests {
 
     #[test]
     fn vouches_only_for_named_tools() {
-        let mut hook = HookSpec::new(HookSubscriptions::parse::<&str>(&["*"], &[]).unwrap());
+        let watch = HookSubscriptions::parse::<&str>(&["*"], &[]).unwrap();
+        let mut hook = HookSpec::new(watch.clone());
         assert!(!hook.vouches_for("bash"));
         hook.vouches = BTreeSet::from(["bash".to_owned()]);
         assert!(hook.vouches_for("bash") && !hook.vouches_for("read"));
         hook.vouches = BTreeSet::from(["exec".to_owned()]);
         assert!(!hook.vouches_for("bash"));
-        hook.tool_names = ToolNames::PicoClaw;
+        hook.dialect = HookDialect { tool_names: ToolNames::PicoClaw, ..HookDialect::new(watch) }.into();
         assert!(hook.vouches_for("bash"));
         hook.vouches = BTreeSet::from(["*".to_owned()]);
         assert!(hook.vouches_for("read"));

@@ -26,6 +26,21 @@ pub struct PeerSetup {
     pub now: fn() -> String,
 }
 
+/// Another protocol, with the user's settings for one extension that speaks it.
+pub trait ForeignDialect: fmt::Debug + Send + Sync {
+    /// Creates the extension for a host.
+    fn open_peer(&self, setup: PeerSetup) -> Arc<dyn ForeignPeer>;
+
+    /// True if the extension is asked at this hook, whether it runs or not.
+    fn takes_part(&self, hook: InterceptKind) -> bool;
+
+    /// True if the user sees an answer of the model only after the extension has seen it.
+    fn suppresses_deltas(&self) -> bool;
+
+    /// Returns the extension's name of a tool.
+    fn foreign_tool_name<'a>(&self, tool: &'a str) -> &'a str;
+}
+
 /// An extension that speaks another protocol, across all its processes.
 pub trait ForeignPeer: fmt::Debug + Send + Sync {
     /// Creates the translator for a new process.

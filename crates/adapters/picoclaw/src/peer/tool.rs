@@ -1,5 +1,7 @@
 //! The calls about a tool call: before it, for its approval, and after it.
 
+use std::time::Duration;
+
 use haft_protocol::content::ContentBlock;
 use haft_protocol::ext::{
     ApproveDecision, InterceptApprove, InterceptToolCall, InterceptToolResult, ResultBlock, StopScope,
@@ -12,8 +14,6 @@ use crate::translate::{self, CHANNEL, CHAT, find_oversized, shorten_reason};
 use crate::wire::{
     AfterTool, ApprovalDecision, ApproveTool, BeforeTool, HookToolResult, ResultDecision, ToolDecision, texts,
 };
-
-const NANOSECONDS: u64 = 1_000_000;
 
 impl NativeHook for InterceptToolCall {
     type Question = BeforeTool;
@@ -103,6 +103,9 @@ impl NativeHook for InterceptToolResult {
     type Question = AfterTool;
 
     fn to_question(&self, peer: &HookPeer) -> AfterTool {
+        // The events of a call are more precise than the question.
+        let took = peer.turns.call_duration(&self.tool_id);
+        let took = took.unwrap_or(Duration::from_millis(self.duration_ms));
         AfterTool {
             meta: peer.turns.turn_meta(AfterTool::TRACE_PATH),
             context: peer.turns.context(),
@@ -114,7 +117,7 @@ impl NativeHook for InterceptToolResult {
                 response_handled: self.handled,
                 ..translate::to_hook_result(&own_content(self))
             },
-            duration: self.duration_ms.saturating_mul(NANOSECONDS),
+            duration: u64::try_from(took.as_nanos()).unwrap_or(u64::MAX),
             channel: CHANNEL.to_owned(),
             chat_id: CHAT.to_owned(),
         }

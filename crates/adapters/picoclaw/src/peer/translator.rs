@@ -71,7 +71,7 @@ struct AskedQuestion<H: NativeHook> {
 
 impl<H: NativeHook> OpenQuestion for AskedQuestion<H> {
     fn read_result(&self, id: RequestId, result: &RawJson, peer: &HookPeer) -> ForeignAnswer {
-        let names = peer.tool_names;
+        let names = peer.dialect.tool_names;
         let invalid = |detail, reports, notes| ForeignAnswer {
             id: id.clone(),
             outcome: Err(BadAnswer::Invalid(detail)),
@@ -114,7 +114,8 @@ impl HookTranslator {
     fn open_question<H: NativeHook>(&mut self, id: &RequestId, native: H) -> Result<String, String> {
         let number = read_number(id).ok_or_else(|| "the id of the call is not a number".to_owned())?;
         let question = native.to_question(&self.peer);
-        let line = CallLine::encode_question(number, &*translate_question(self.peer.tool_names, &question));
+        let line =
+            CallLine::encode_question(number, &*translate_question(self.peer.dialect.tool_names, &question));
         self.open.insert(number, Box::new(AskedQuestion { native, question }));
         line.map_err(no_json_form)
     }
@@ -155,7 +156,7 @@ impl HookTranslator {
             protocol_version: None,
             mirror: Vec::new(),
         };
-        let points = InterceptPoint::ALL.iter().filter(|point| self.peer.watch.is_asked_at(**point));
+        let points = InterceptPoint::ALL.iter().filter(|point| self.peer.dialect.watch.is_asked_at(**point));
         let intercept = points.map(|point| point.hook().name().into()).collect();
         let subscribe = Subscribe { replace: false, events: Vec::new(), intercept };
         let frames = [
@@ -186,7 +187,7 @@ impl LineTranslator for HookTranslator {
     fn opening_line(&self) -> Result<String, String> {
         let hello = HookHello {
             config: self.peer.setup.config.clone(),
-            ..HookHello::new(self.peer.name().as_str(), self.peer.watch.modes())
+            ..HookHello::new(self.peer.name().as_str(), self.peer.dialect.watch.modes())
         };
         CallLine::request(HELLO, hello).encode().map_err(no_json_form)
     }
@@ -351,6 +352,47 @@ mod tests {
             send(&mut hook, 3, InterceptTurnStart { step: 1 }),
             Err("a process hook has no call for turn_start".into())
         );
+    }
+
+    #[test]
+    fn duration_of_a_result_is_that_of_its_events() {
+        use std::time::{Duration, Instant};
+
+        use haft_protocol::event::AgentEvent;
+        use haft_protocol::ext::InterceptToolResult;
+        use haft_protocol::foreign::ForeignPeer as _;
+
+        let peer = peer_at(ALL, ToolNames::Haft);
+        let mut hook = HookTranslator::new(Arc::clone(&peer));
+        let InterceptToolCall { tool_id: id, tool_name: name, tool_args: args, .. } = bash_call();
+        let (start, took) = (Instant::now(), Duration::from_micros(15));
+        for (event, after) in [
+            (AgentEvent::TurnStart { step: 1 }, Duration::ZERO),
+            (AgentEvent::ToolCall { id: id.clone(), name: name.clone(), args: args.clone() }, Duration::ZERO),
+            (AgentEvent::ToolStart { id: id.clone(), name: name.clone(), args, label: None }, Duration::ZERO),
+            (AgentEvent::ToolEnd { id: id.clone(), name, duration_ms: 0 }, took),
+        ] {
+            peer.translate_event(&event, start + after);
+        }
+        let mut ask = |number, tool_id| {
+            let InterceptToolCall { tool_name, tool_args, .. } = bash_call();
+            let native = InterceptToolResult {
+                tool_id,
+                tool_name,
+                tool_args,
+                content: Vec::new(),
+                details: None,
+                is_error: false,
+                display: None,
+                handled: false,
+                duration_ms: 2,
+            };
+            send(&mut hook, number, native).unwrap()
+        };
+        let line = ask(2, id);
+        assert!(line.contains(r#""duration":15000,"#), "{line}");
+        let line = ask(3, ToolCallId::new("other"));
+        assert!(line.contains(r#""duration":2000000,"#), "{line}");
     }
 
     #[test]

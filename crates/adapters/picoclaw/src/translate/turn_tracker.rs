@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::wire::{HookEventPayload, InboundMessage, SessionScope, TurnContext, TurnMeta};
 use haft_protocol::event::AgentEvent;
+use haft_protocol::ids::ToolCallId;
 
 use super::turn_events::TurnEventMapper;
 use super::{CHANNEL, CHAT};
@@ -112,6 +113,11 @@ impl TurnTracker {
             now.mapper = None;
         }
         (meta, payloads)
+    }
+
+    /// Returns the duration of a finished tool call whose result is not known yet.
+    pub fn call_duration(&self, id: &ToolCallId) -> Option<Duration> {
+        self.lock_state().mapper.as_ref()?.call_duration(id)
     }
 
     /// Returns the number of the next event.

@@ -61,7 +61,7 @@ impl AfterModelResponse for ManagedExtension {
     /// An approved hook for answers may be there to redact them. Any other one is asked only because the hooks before
     /// and after the model belong together.
     fn suppresses_deltas(&self) -> bool {
-        self.spec.as_hook().is_none_or(|configured| configured.suppresses_deltas())
+        self.spec.as_hook().is_none_or(|configured| configured.dialect.suppresses_deltas())
     }
 
     fn name(&self) -> &str {

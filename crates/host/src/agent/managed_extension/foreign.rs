@@ -57,9 +57,11 @@ impl ForeignEntry {
         let is_first_start = matches!(entry.stage(), LifecycleStage::Starting { .. });
         if let (CallError::Gone { why }, true) = (error, is_first_start) {
             let message = format!("{}: {why}", self.peer.hook_label(hook));
-            let failure = ExtensionFailure { code: FaultCode::HookTimeout, message };
-            self.failures.remember(&failure);
-            self.reporter.report_mistake(failure.code, failure.message);
+            if self.reporter.is_first_mistake(&message) {
+                let failure = ExtensionFailure { code: FaultCode::HookTimeout, message };
+                self.failures.remember(&failure);
+                self.reporter.report_fault(failure.code, failure.message);
+            }
         }
     }
 

@@ -56,7 +56,7 @@ impl ExtensionView<'_> {
     /// commands. A process hook always takes part, also if it never started.
     pub(crate) fn takes_part(&self, hook: InterceptKind) -> bool {
         if let Some(known) = self.spec.as_hook() {
-            return known.takes_part(hook);
+            return known.dialect.takes_part(hook);
         }
         let is_granted = self.spec.permissions.as_ref().is_none_or(|granted| granted.may_intercept(hook));
         let may_yet =

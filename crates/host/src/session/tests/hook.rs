@@ -115,7 +115,7 @@ fn replies_come_in_any_order() {
     fixture.line(r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"method not found"}}"#);
     insta::assert_snapshot!(told(&fixture), @r#"
     +0.000 = third: {"type":"event_intercept_response","id":"4","block":false}
-    +0.000 = first: {"type":"event_intercept_response","id":"2","block":true,"reason":"Tool execution denied by approval hook"} (the reply to hook.approve_tool is invalid: no "approved", which denies; got {}, expected {"approved":true|false,"reason":"…"})
+    +0.000 = first: {"type":"event_intercept_response","id":"2","block":true,"reason":"Tool execution denied by approval hook"} (first: the reply to hook.approve_tool is invalid: no "approved", which denies; got {}, expected {"approved":true|false,"reason":"…"})
     +0.000 ! hook_error: second: the hook reported an error: method not found
     +0.000 = second: sent an invalid answer: the hook reported an error: method not found
     "#);

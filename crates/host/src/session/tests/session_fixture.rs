@@ -5,9 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use haft_adapter_picoclaw::peer::HookPeer;
-use haft_adapter_picoclaw::translate::ToolNames;
-use haft_adapter_picoclaw::wire::{EventForm, HookSubscriptions};
+use haft_adapter_picoclaw::peer::HookDialect;
+use haft_adapter_picoclaw::wire::HookSubscriptions;
 use haft_packages::Permissions;
 use haft_protocol::RawJson;
 use haft_protocol::codec::{self, PlainSpan};
@@ -15,7 +14,7 @@ use haft_protocol::ext::{
     CallTool, ExtensionFrame, HelloAck, HostQuery, InterceptApprove, InterceptToolCall, Limits,
     ToolCallProgress,
 };
-use haft_protocol::foreign::{ForeignPeer as _, PeerSetup};
+use haft_protocol::foreign::{ForeignDialect as _, PeerSetup};
 use haft_protocol::ids::{ExtensionName, RequestId, ToolCallId};
 
 use crate::session::hello_ack::{HelloAckFields, PreparedHelloAck};
@@ -101,7 +100,7 @@ impl SessionFixture {
             now: String::new,
         };
         let watch = HookSubscriptions::parse(&[], &["before_tool"]).unwrap();
-        let peer = Arc::new(HookPeer::new(watch, EventForm::Runtime, ToolNames::Haft, setup));
+        let peer = HookDialect::new(watch).open_peer(setup);
         let translator = Some(SharedTranslator::new(peer.new_translator()));
         let timeouts = Timeouts { hello: Duration::from_secs(5), ..Timeouts::default() };
         let facts = SessionConfig {
