@@ -36,7 +36,6 @@ impl NativeHook for InterceptContext {
 
     fn to_decision(
         &self,
-        _: &BeforeLlm,
         decision: LlmDecision,
         peer: &HookPeer,
         reports: &mut Vec<String>,
@@ -116,7 +115,6 @@ impl NativeHook for InterceptMessageEnd {
 
     fn to_decision(
         &self,
-        question: &AfterLlm,
         decision: ResponseDecision,
         _: &HookPeer,
         reports: &mut Vec<String>,
@@ -124,7 +122,7 @@ impl NativeHook for InterceptMessageEnd {
         Ok(match decision {
             ResponseDecision::Continue => MessageEndDecision::Unchanged,
             ResponseDecision::Modify(mut answer) => {
-                reports.extend(truncate_answer(&mut answer, &question.response));
+                reports.extend(truncate_answer(&mut answer, &to_llm_response(self)));
                 let LlmResponse { content, reasoning_content, tool_calls, .. } = &*answer;
                 match rebuild_answer(&self.content, content, reasoning_content, tool_calls) {
                     // An answer has a block.

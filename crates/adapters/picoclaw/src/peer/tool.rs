@@ -34,7 +34,6 @@ impl NativeHook for InterceptToolCall {
     /// An answer beyond the limit is no decision.
     fn to_decision(
         &self,
-        _: &BeforeTool,
         decision: ToolDecision,
         _: &HookPeer,
         _: &mut Vec<String>,
@@ -85,7 +84,6 @@ impl NativeHook for InterceptApprove {
 
     fn to_decision(
         &self,
-        _: &ApproveTool,
         decision: ApprovalDecision,
         _: &HookPeer,
         _: &mut Vec<String>,
@@ -125,7 +123,6 @@ impl NativeHook for InterceptToolResult {
 
     fn to_decision(
         &self,
-        _: &AfterTool,
         decision: ResultDecision,
         _: &HookPeer,
         _: &mut Vec<String>,

@@ -51,7 +51,6 @@ pub(super) trait NativeHook: InterceptHook + fmt::Debug + Send + 'static {
     /// The mistake because of which the reply is no decision.
     fn to_decision(
         &self,
-        question: &Self::Question,
         decision: <Self::Question as HookQuestion>::Decision,
         peer: &HookPeer,
         reports: &mut Vec<String>,
@@ -84,7 +83,7 @@ impl<H: NativeHook> OpenQuestion for AskedQuestion<H> {
                 Err(malformed) => return invalid(malformed.to_string(), Vec::new(), Vec::new()),
             };
         let decision = self.question.restore_names(decision, names);
-        match self.native.to_decision(&self.question, decision, peer, &mut reports) {
+        match self.native.to_decision(decision, peer, &mut reports) {
             Ok(decision) => {
                 let response = Box::new(H::respond(decision, id.clone()));
                 ForeignAnswer { id, outcome: Ok(response), reports, notes }
