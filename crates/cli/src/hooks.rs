@@ -3,15 +3,16 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use haft_adapter_picoclaw::peer::HookDialect;
+use haft_adapter_picoclaw::translate;
+use haft_adapter_picoclaw::wire::EventForm;
 use haft_config::{
     Config, EventKind, Grant, GrantSettings, Home, HookProcess, HooksFile, OnTimeout, Owner, ProcessHook,
     SettingOrigin, ToolNames,
 };
 use haft_core::sanitize::sanitize_line;
 use haft_packages::discovery::{Discovery, DiscoveryOptions};
-use haft_packages::{
-    EventForm, ExtensionOrigin, ExtensionSpec, HookCommand, HookSpec, HookTimeouts, LaunchPlan,
-};
+use haft_packages::{ExtensionOrigin, ExtensionSpec, HookCommand, HookSpec, HookTimeouts, LaunchPlan};
 use haft_protocol::ids::ExtensionName;
 
 use crate::args::ExtensionArgs;
@@ -119,24 +120,27 @@ fn banner_text(hook: &ProcessHook, config: &Config) -> String {
 
 /// Returns the specification with which the host starts a hook.
 pub(crate) fn hook_spec(hook: &ProcessHook, context: &HookLaunchContext) -> ExtensionSpec {
-    let host = HookSpec {
+    let dialect = HookDialect {
+        watch: hook.watch.clone(),
         event_form: match hook.event_kind {
             None => EventForm::Runtime,
             Some(EventKind::Name) => EventForm::Name,
             Some(EventKind::Number) => EventForm::Number,
         },
+        tool_names: match hook.tool_names {
+            ToolNames::Haft => translate::ToolNames::Haft,
+            ToolNames::PicoClaw => translate::ToolNames::PicoClaw,
+        },
+    };
+    let host = HookSpec {
         priority: hook.priority,
         timeouts: HookTimeouts { interceptor: hook.timeouts.interceptor, approval: hook.timeouts.approval },
         on_timeout_allow: hook.on_timeout == OnTimeout::Allow,
         vouches: hook.vouches.iter().cloned().collect::<BTreeSet<_>>(),
         env: hook.env.clone(),
-        tool_names: match hook.tool_names {
-            ToolNames::Haft => haft_packages::ToolNames::Haft,
-            ToolNames::PicoClaw => haft_packages::ToolNames::PicoClaw,
-        },
         from_project: hook.owner == Owner::Project,
         code: hook.code_files(&context.cwd).into_iter().map(|named| named.path).collect(),
-        ..HookSpec::new(hook.watch.clone())
+        ..HookSpec::new(dialect)
     };
     let command = HookCommand { command: hook.command.clone(), dir: hook.dir.clone() };
     let spec = ExtensionSpec::from_hook(ExtensionName::new(hook.name.as_str()), host, &command, &context.cwd);

@@ -8,6 +8,5 @@ pub(crate) mod hooks;
 pub(crate) mod managed_extension;
 pub(crate) mod pins;
 mod policy;
-pub(crate) mod process_hook;
 pub(crate) mod tool;
 pub(crate) mod wait_points;

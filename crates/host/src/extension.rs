@@ -10,6 +10,7 @@ mod rare_events;
 pub(crate) mod send_queue;
 pub(crate) mod services;
 pub(crate) mod status_line;
+pub(crate) mod turn_reports;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -17,10 +18,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures::channel::mpsc;
-use haft_adapter_picoclaw::wire::HookQuestion;
 use haft_core::hooks::GateClock;
 use haft_protocol::RawJson;
-use haft_protocol::ext::{HostQuery, HostResult, InterceptHook, InterceptKind};
+use haft_protocol::ext::{HostFrame, HostQuery, HostResult, InterceptHook, InterceptKind};
 use haft_protocol::ids::RequestId;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, timeout};
@@ -31,10 +31,9 @@ use crate::extension::frontend::FaultReporter;
 use crate::extension::send_queue::event::{EventBatch, EventRun};
 use crate::extension::send_queue::{SendQueue, WriterEnd};
 use crate::session::CallId;
-use crate::session::dialect::{OutboundMessage, QueryAnswer};
 use crate::session::ids::RequestIdGenerator;
 use crate::session::offers::ExtensionOffers;
-use crate::session::{ExtensionSession, ExtensionState, OutgoingQuestion, ProgressSender};
+use crate::session::{ExtensionSession, ExtensionState, OutgoingQuestion, ProgressSender, QueryAnswer};
 use crate::wire::fault::{CallError, FaultCode};
 pub(crate) use actor::{ActorConfig, EndHandler, start};
 
@@ -43,9 +42,6 @@ pub(crate) const WAITING_EVENTS: usize = 1024;
 
 /// The text about an extension whose task panicked.
 pub(crate) const PANICKED: &str = "stopped because of an internal error: its task panicked";
-
-/// The text about an answer in the wrong protocol.
-const OTHER_DIALECT: &str = "the answer belongs to another protocol";
 
 type AnswerSender = oneshot::Sender<Result<QueryAnswer, CallError>>;
 
@@ -57,7 +53,7 @@ type AnswerSender = oneshot::Sender<Result<QueryAnswer, CallError>>;
 pub(crate) enum ActorCommand {
     Send(OutgoingQuestion<AnswerSender>),
     Cancel(RequestId),
-    SendMessage(OutboundMessage),
+    SendMessage(HostFrame),
     Events(EventRun),
     AnswerAll(&'static str),
     Ping(oneshot::Sender<()>),
@@ -227,7 +223,7 @@ impl ExtensionHandle {
         question: H,
         deadline: Deadline,
     ) -> Result<H::Decision, CallError> {
-        let what = intercept_label(H::KIND).into();
+        let what = self.inner.reporter.hook_label(H::KIND).into();
         self.query_or_report(cancel, question, what, deadline, FaultCode::HookError).await
     }
 
@@ -242,7 +238,7 @@ impl ExtensionHandle {
     ) -> Result<R::Answer, CallError> {
         let outcome = self.query(cancel, request, what.clone(), deadline).await?;
         outcome.map_err(|detail| {
-            self.inner.reporter.report_fault(code, format!("{what}: {detail}"));
+            self.inner.reporter.report_mistake(code, format!("{what}: {detail}"));
             CallError::BadResponse { detail }
         })
     }
@@ -268,32 +264,23 @@ impl ExtensionHandle {
         deadline: Deadline,
         progress: Option<ProgressSender>,
     ) -> Result<Result<R::Answer, String>, CallError> {
-        let words = |_, id| Ok(request.into_frame(id).into());
-        match self.send_and_wait(cancel, words, what, deadline, progress).await? {
-            QueryAnswer::Frame(response) => Ok(R::read_answer(response).map_err(|error| error.to_string())),
-            QueryAnswer::Result(_) => Ok(Err(OTHER_DIALECT.to_owned())),
+        let frame = |id| request.into_frame(id);
+        let QueryAnswer { response, reports, notes } =
+            self.send_and_wait(cancel, frame, what, deadline, progress).await?;
+        let reporter = &self.inner.reporter;
+        for report in reports {
+            reporter.report_mistake(FaultCode::HookError, report);
         }
-    }
-
-    /// Queries a process hook. The answer is not parsed yet.
-    pub(crate) async fn query_process_hook(
-        &self,
-        cancel: &CancellationToken,
-        question: &(impl HookQuestion + Sync),
-        what: String,
-        deadline: Deadline,
-    ) -> Result<RawJson, CallError> {
-        let words = |number, _| OutboundMessage::question(number, question);
-        match self.send_and_wait(cancel, words, what.into(), deadline, None).await? {
-            QueryAnswer::Result(result) => Ok(result),
-            QueryAnswer::Frame(_) => Err(CallError::BadResponse { detail: OTHER_DIALECT.to_owned() }),
+        for note in notes {
+            tracing::debug!(extension = %reporter.name, note);
         }
+        Ok(response.and_then(|response| R::read_answer(response).map_err(|error| error.to_string())))
     }
 
     async fn send_and_wait(
         &self,
         cancel: &CancellationToken,
-        words: impl FnOnce(u64, RequestId) -> Result<OutboundMessage, String>,
+        frame: impl FnOnce(RequestId) -> HostFrame,
         what: Cow<'static, str>,
         deadline: Deadline,
         progress: Option<ProgressSender>,
@@ -302,10 +289,10 @@ impl ExtensionHandle {
         let number = self.inner.ids.next_number();
         let id = self.inner.ids.request_id(number);
         let (ticket, answer) = oneshot::channel();
-        let words = words(number, id.clone()).map_err(|detail| CallError::NotSent { detail })?;
+        let frame = frame(id.clone());
         let (asked, after) = (deadline.from.into_std(), deadline.after);
         let question =
-            OutgoingQuestion { id, words, what, asked, after, clock: deadline.clock, ticket, progress };
+            OutgoingQuestion { id, frame, what, asked, after, clock: deadline.clock, ticket, progress };
         if cancel.is_cancelled() {
             return Err(CallError::Cancelled);
         }
@@ -324,15 +311,19 @@ impl ExtensionHandle {
         self.inner.queue.push_events(batch);
     }
 
-    /// Sends a process hook an event. Never waits; events beyond the limit are dropped and counted.
-    pub(crate) fn observe_message(&self, words: impl FnOnce() -> Option<OutboundMessage>) {
-        if !self.snapshot().is_alive() {
+    /// Sends an event as a line. Never waits; events beyond the limit are dropped and counted.
+    pub(crate) fn observe_line(&self, line: String) {
+        let is_ready = {
+            let now = self.snapshot();
+            now.was_ready && now.is_alive()
+        };
+        if !is_ready {
             return;
         }
         if self.inner.queue.pending_commands() >= WAITING_EVENTS {
             self.inner.queue.count_lost(1);
-        } else if let Some(words) = words() {
-            self.send_message(words);
+        } else {
+            self.inner.post_command(ActorCommand::Events(EventRun { text: line.into(), events: 1 }));
         }
     }
 
@@ -344,9 +335,9 @@ impl ExtensionHandle {
     }
 
     /// Sends a message that has no answer.
-    pub(crate) fn send_message(&self, words: impl Into<OutboundMessage>) {
+    pub(crate) fn send_message(&self, frame: HostFrame) {
         // An extension that ended receives nothing; its end was reported.
-        self.inner.post_command(ActorCommand::SendMessage(words.into()));
+        self.inner.post_command(ActorCommand::SendMessage(frame));
     }
 
     fn gone_error(&self) -> CallError {
@@ -363,7 +354,7 @@ impl ExtensionHandle {
     }
 }
 
-const fn intercept_label(kind: InterceptKind) -> &'static str {
+pub(crate) const fn intercept_label(kind: InterceptKind) -> &'static str {
     match kind {
         InterceptKind::ToolCall => "tool_call intercept",
         InterceptKind::TurnStart => "turn_start intercept",

@@ -29,11 +29,10 @@ use haft_protocol::ids::{ExtensionName, PanelId};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::events::EventBroadcaster;
+use crate::agent::events::{EventBroadcaster, ForeignBroadcaster};
 use crate::agent::hook_context::{GateHost, HookContext};
 use crate::agent::hooks::{ApproveHook, DenyAllHook, ToolCallHook, ToolResultHook};
 use crate::agent::managed_extension::{ExtensionView, ManagedExtension};
-use crate::agent::process_hook::{self, HookEventBroadcaster, ProcessHookAdapter};
 use crate::agent::tool::ExtensionTool;
 use crate::agent::wait_points::SessionStartBarrier;
 use crate::session::ExtensionState;
@@ -310,7 +309,7 @@ impl HookSource for Host {
     }
 
     fn hooks(&self) -> HookSet {
-        let (mut hooks, mut observing, mut listening) = (HookSet::default(), Vec::new(), Vec::new());
+        let (mut hooks, mut observing, mut foreign) = (HookSet::default(), Vec::new(), Vec::new());
         let context = Arc::new(self.hook_context());
         let set = self.inner.set();
         if let Some(why) = set.blocked.clone() {
@@ -319,18 +318,10 @@ impl HookSource for Host {
         self.add_wait_hooks(&mut hooks, &set.entries);
         for entry in &set.entries {
             let off = self.inner.gates.is_disabled(entry.name());
-            if let Some(hook) = entry.spec.as_hook() {
-                listening.push(Arc::clone(entry));
-                if !off {
-                    let turns = || Arc::clone(&self.inner.turns);
-                    process_hook::register_hooks(&mut hooks, &hook.watch, || {
-                        ProcessHookAdapter::new(entry, turns(), Arc::clone(&context))
-                    });
-                }
-                continue;
-            }
             entry.with_view(|now| {
-                if !now.is_files_only() {
+                if entry.foreign.is_some() {
+                    foreign.push(Arc::clone(entry));
+                } else if !now.is_files_only() {
                     observing.push(Arc::clone(entry));
                 }
                 if off {
@@ -341,15 +332,9 @@ impl HookSource for Host {
         }
         drop(set);
         hooks.observers.push(Arc::new(self.event_broadcaster(observing)));
-        if !listening.is_empty() {
-            let turns = Arc::clone(&self.inner.turns);
-            let workspace = self.inner.shared.config.cwd.display().to_string();
-            hooks.observers.push(Arc::new(HookEventBroadcaster {
-                entries: listening,
-                turns,
-                workspace,
-                context,
-            }));
+        if !foreign.is_empty() {
+            let shared = Arc::clone(&self.inner.shared);
+            hooks.observers.push(Arc::new(ForeignBroadcaster { entries: foreign, shared }));
         }
         hooks
     }

@@ -9,7 +9,6 @@
 
 mod calls;
 pub(crate) mod declared_offers;
-pub(crate) mod dialect;
 pub(crate) mod filter;
 mod frames;
 mod grants;
@@ -36,18 +35,21 @@ use std::time::{Duration, Instant};
 use haft_core::hooks::GateClock;
 use haft_packages::Permissions;
 use haft_protocol::defense::{Defense, is_up};
-use haft_protocol::ext::{CancelRequest, HostFrame, Limits, Ping, ToolCancel, capability};
+use haft_protocol::ext::{CancelRequest, HostFrame, Limits, Ping, Shutdown, ToolCancel, capability};
+use haft_protocol::foreign::FIRST_REQUEST;
 use haft_protocol::ids::{ExtensionName, RequestId};
 
 use crate::timeouts::Timeouts;
 use crate::wire::fault::{CallError, FaultCode, PRINTED};
+use crate::wire::translator::SharedTranslator;
 use calls::HostCalls;
-use dialect::{OutboundMessage, SessionDialect};
 pub(crate) use frames::overlong_details;
+use hello_ack::PreparedHelloAck;
+use ids::RequestIdGenerator;
 use liveness::{LivenessAlert, LivenessMonitor};
 use offers::ExtensionOffers;
 use output::OutputQueue;
-pub(crate) use output::{CallId, HostCallRequest, HostCallTask, SessionOutput, UiUpdate};
+pub(crate) use output::{CallId, HostCallRequest, HostCallTask, QueryAnswer, SessionOutput, UiUpdate};
 use pending::{OpenQuestion, PendingQuestions, QuestionKind};
 pub(crate) use pending::{ProgressSender, deliver_progress};
 pub use phase::ExtensionState;
@@ -60,18 +62,33 @@ const NO_SANDBOX: &str = "no sandbox: ";
 #[derive(Debug, Clone)]
 pub(crate) struct SessionConfig {
     pub(crate) name: ExtensionName,
-    pub(crate) dialect: SessionDialect,
+    /// The answer to hello, until it is sent.
+    pub(crate) greeting: Option<Box<PreparedHelloAck>>,
+    /// The translator of an extension that speaks another protocol.
+    pub(crate) translator: Option<SharedTranslator>,
     pub(crate) timeouts: Arc<Timeouts>,
     pub(crate) limits: Arc<Limits>,
     pub(crate) services: bool,
+    /// True if a process that does not leave receives a terminate signal before the kill.
+    pub(crate) has_terminate_signal: bool,
     /// The granted registrations; `None` if all registrations are allowed.
     pub(crate) granted: Option<Arc<Permissions>>,
+}
+
+impl SessionConfig {
+    /// Returns the generator of query ids.
+    pub(crate) fn request_ids(&self) -> RequestIdGenerator {
+        match &self.translator {
+            None => RequestIdGenerator::with_random_prefix(),
+            Some(_) => RequestIdGenerator::counted_from(FIRST_REQUEST),
+        }
+    }
 }
 
 #[derive(Debug)]
 pub(crate) struct OutgoingQuestion<T> {
     pub(crate) id: RequestId,
-    pub(crate) words: OutboundMessage,
+    pub(crate) frame: HostFrame,
     /// The subject of the query, for people: `tool_call intercept`, `tool weather`.
     pub(crate) what: Cow<'static, str>,
     /// The start of the deadline.
@@ -94,6 +111,8 @@ pub(crate) struct ExtensionSession<T> {
     unasked: UnrequestedFrames,
     offers: Arc<ExtensionOffers>,
     watch: LivenessMonitor,
+    /// True if the extension sent hello and was answered.
+    greeted: bool,
     /// True if the extension closed its input: nothing can be written any more.
     input_closed: bool,
     /// The time at which the connection ends, and the text of its end.
@@ -119,6 +138,7 @@ impl<T> ExtensionSession<T> {
             calls: HostCalls::default(),
             offers: Arc::new(ExtensionOffers { limits: Arc::clone(&limits), ..ExtensionOffers::default() }),
             watch: LivenessMonitor::default(),
+            greeted: false,
             input_closed: false,
             ending: None,
             was_ready: false,
@@ -131,8 +151,9 @@ impl<T> ExtensionSession<T> {
     }
 
     fn send_opening(&mut self) {
-        let Some(words) = self.facts.dialect.opening_message() else { return };
-        match words.and_then(|words| self.out.encode(words)) {
+        let Some(translator) = &self.facts.translator else { return };
+        let line = translator.lock().opening_line();
+        match line.and_then(|line| self.out.check_line_length(line)) {
             Ok(line) => self.out.write(line, false),
             Err(detail) => {
                 self.fail(FaultCode::HelloInvalid, format!("could not be sent a greeting: {detail}"))
@@ -154,7 +175,7 @@ impl<T> ExtensionSession<T> {
 
     pub(crate) fn line_limit(&self) -> usize {
         let Limits { max_line, max_result_line, .. } = *self.facts.limits;
-        let long = self.facts.dialect.has_long_lines() || self.pending.expects_long_answer();
+        let long = self.facts.translator.is_some() || self.pending.expects_long_answer();
         if long { max_result_line } else { max_line }
     }
 
@@ -171,13 +192,9 @@ impl<T> ExtensionSession<T> {
         matches!(self.phase, ConnectionPhase::Closed(_))
     }
 
-    /// True if the extension sent hello or answered the host's hello.
+    /// True if the extension sent hello and was answered.
     pub(crate) fn has_greeted(&self) -> bool {
-        match self.facts.dialect {
-            // Nothing is written before the greeting.
-            SessionDialect::Native(_) => self.out.lines > 0,
-            SessionDialect::Hook(_) => self.was_ready,
-        }
+        self.greeted
     }
 
     /// True if the extension sent hello, also after the shutdown request.
@@ -196,13 +213,14 @@ impl<T> ExtensionSession<T> {
     }
 
     pub(crate) fn send(&mut self, question: OutgoingQuestion<T>) {
-        let OutgoingQuestion { id, words, what, asked, after, clock, ticket, progress } = question;
-        let Some(kind) = words.kind() else { return };
+        let OutgoingQuestion { id, frame, what, asked, after, clock, ticket, progress } = question;
+        let Some(kind) = QuestionKind::from_question(&frame) else { return };
         if let Some(why) = self.absence_reason() {
             self.out.push(SessionOutput::Answer(ticket, Err(CallError::Gone { why })));
             return;
         }
-        match self.out.encode(words) {
+        let line = self.encode_frame(frame);
+        match line.and_then(|line| line.ok_or_else(|| "its protocol has no such request".to_owned())) {
             Ok(line) => {
                 self.out.write(line, false);
                 self.watch.note_written(asked);
@@ -220,6 +238,7 @@ impl<T> ExtensionSession<T> {
                 self.pending.insert(id, open);
             }
             Err(detail) => {
+                self.forget_foreign(&id);
                 self.out.push_fault(FaultCode::FrameTooLong, format!("{what}: {detail}"));
                 self.out.push(SessionOutput::Answer(ticket, Err(CallError::NotSent { detail })));
             }
@@ -227,18 +246,35 @@ impl<T> ExtensionSession<T> {
     }
 
     /// Sends the extension a message without an answer.
-    pub(crate) fn send_message(&mut self, words: impl Into<OutboundMessage>, now: Instant) {
+    pub(crate) fn send_message(&mut self, frame: HostFrame, now: Instant) {
         if self.absence_reason().is_some() {
             return;
         }
-        let words = words.into();
-        let is_droppable = words.is_droppable();
-        match self.out.encode(words) {
-            Ok(line) => {
+        // The count of dropped events and cancellations are never dropped.
+        let is_droppable =
+            !matches!(frame, HostFrame::EventGap(_) | HostFrame::Cancel(_) | HostFrame::ToolCancel(_));
+        match self.encode_frame(frame) {
+            Ok(None) => {}
+            Ok(Some(line)) => {
                 self.out.write(line, is_droppable);
                 self.watch.note_written(now);
             }
             Err(detail) => self.out.log(format!("events_dropped: {detail}")),
+        }
+    }
+
+    /// Returns the line for a frame; `None` if the protocol of the extension has no such line.
+    fn encode_frame(&self, frame: HostFrame) -> Result<Option<String>, String> {
+        let Some(translator) = &self.facts.translator else { return self.out.encode(frame).map(Some) };
+        let line = translator.lock().translate_frame(frame)?;
+        line.map(|line| self.out.check_line_length(line)).transpose()
+    }
+
+    /// Drops what a translator keeps for a query that was not sent.
+    fn forget_foreign(&self, id: &RequestId) {
+        if let Some(translator) = &self.facts.translator {
+            // The translator has no line for this frame.
+            _ = translator.lock().translate_frame(HostFrame::Cancel(CancelRequest { id: id.clone() }));
         }
     }
 
@@ -268,7 +304,8 @@ impl<T> ExtensionSession<T> {
 
     /// Fails a query whose line did not fit into the queue.
     pub(crate) fn refuse_question(&mut self, number: u64) {
-        let Some(open) = self.pending.close_refused(number) else { return };
+        let Some((id, open)) = self.pending.close_refused(number) else { return };
+        self.forget_foreign(&id);
         let detail = "too many messages wait for the extension to read them".to_owned();
         self.out.push_fault(FaultCode::WriteStalled, format!("{} was not sent: {detail}", open.what));
         self.out.push(SessionOutput::Answer(open.ticket, Err(CallError::NotSent { detail })));
@@ -300,7 +337,8 @@ impl<T> ExtensionSession<T> {
         match self.phase {
             ConnectionPhase::AwaitHello { until } if until <= now => {
                 let after = self.facts.timeouts.hello.as_secs_f64();
-                let silence = self.facts.dialect.silence_text();
+                let translator = self.facts.translator.as_ref();
+                let silence = translator.map_or("sent no hello", |other| other.lock().silence_text());
                 self.fail(FaultCode::HelloTimeout, format!("{silence} within {after} s"));
             }
             ConnectionPhase::Registering { until, idle_at } if earlier_deadline(until, idle_at) <= now => {
@@ -387,10 +425,10 @@ impl<T> ExtensionSession<T> {
             // Nothing is sent before `hello_ack`: the end of the input is the signal.
             ConnectionPhase::AwaitHello { .. } => {}
             ConnectionPhase::Registering { .. } | ConnectionPhase::Ready => {
-                match self.facts.dialect.shutdown_message().map(|words| self.out.encode(words)) {
-                    Some(Ok(line)) => self.out.write(line, false),
-                    Some(Err(detail)) => self.out.log(detail),
-                    None => {}
+                match self.encode_frame(HostFrame::Shutdown(Shutdown {})) {
+                    Ok(Some(line)) => self.out.write(line, false),
+                    Err(detail) => self.out.log(detail),
+                    Ok(None) => {}
                 }
             }
         }
@@ -398,7 +436,7 @@ impl<T> ExtensionSession<T> {
         self.answer_all("is being stopped");
         self.drop_calls();
         let grace = now + self.facts.timeouts.shutdown_grace;
-        self.enter_phase(match self.facts.dialect.uses_terminate_signal() {
+        self.enter_phase(match self.facts.has_terminate_signal {
             true => ConnectionPhase::Draining {
                 terminate_at: Some(grace),
                 kill_at: grace + self.facts.timeouts.kill_grace,

@@ -127,10 +127,11 @@ impl Default for RestartTiming {
 }
 
 impl Timeouts {
-    /// Returns the deadline of a decision of this extension: from its grant, or the default.
+    /// Returns the deadline of a decision of this extension: from its configuration or its grant, or the default.
     pub(crate) fn intercept_within(&self, spec: &ExtensionSpec, hook: InterceptKind) -> Duration {
-        let granted = spec.permissions.as_ref().and_then(|granted| granted.timeout_for(hook));
-        granted.unwrap_or_else(|| self.intercept_of(hook))
+        let configured = spec.as_hook().map(|configured| configured.timeout_for(hook));
+        let granted = || spec.permissions.as_ref().and_then(|granted| granted.timeout_for(hook));
+        configured.or_else(granted).unwrap_or_else(|| self.intercept_of(hook))
     }
 
     /// Returns the deadline of an extension's decision.

@@ -8,6 +8,7 @@ pub(crate) mod scratch;
 #[cfg(unix)]
 mod stdin_pipe;
 pub(crate) mod stdin_writer;
+pub(crate) mod translator;
 
 #[cfg(unix)]
 pub(crate) use stdin_pipe::StdinPipe;

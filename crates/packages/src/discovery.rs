@@ -156,7 +156,7 @@ impl DiscoveryError {
 }
 
 /// The extensions to run, and the faults to report.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct DiscoveredExtensions {
     /// The extensions to run, in order of precedence.
     pub specs: Vec<ExtensionSpec>,

@@ -32,7 +32,4 @@ pub use manifest::{GuardRoles, LaunchPlan, Lifecycle};
 pub use pins::{PinnedTool, ToolPins};
 pub use project_check::ProjectCheck;
 pub use shell::shell_quote;
-pub use spec::{
-    EventForm, ExtensionDialect, ExtensionOrigin, ExtensionSpec, HookCommand, HookSpec, HookTimeouts,
-    ToolNames,
-};
+pub use spec::{ExtensionDialect, ExtensionOrigin, ExtensionSpec, HookCommand, HookSpec, HookTimeouts};

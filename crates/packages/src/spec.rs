@@ -12,8 +12,6 @@ use crate::approval::CodePin;
 use crate::manifest::permission::Permissions;
 use crate::manifest::{GuardRoles, LaunchPlan, Lifecycle};
 
-pub use haft_adapter_picoclaw::translate::ToolNames;
-pub use haft_adapter_picoclaw::wire::EventForm;
 pub use process_hook::{HookCommand, HookSpec, HookTimeouts};
 
 /// An extension to run, as found by discovery or named by `--ext`.
@@ -42,7 +40,7 @@ pub use process_hook::{HookCommand, HookSpec, HookTimeouts};
 ///     }
 /// }
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct ExtensionSpec {
     /// The manifest's name. The name in `hello` is only compared with it.
     pub name: ExtensionName,
@@ -96,11 +94,11 @@ impl ExtensionSpec {
 }
 
 /// The protocol of an extension on standard input and output.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum ExtensionDialect {
     /// haft's extension protocol, made of frames.
     Native,
-    /// The protocol of PicoClaw's hooks: JSON-RPC 2.0.
+    /// Another protocol, which an adapter translates.
     Hook(Arc<HookSpec>),
 }
 

@@ -1,5 +1,8 @@
-//! The parts of this crate's reader that adapters of foreign dialects share with it, so that lines of all dialects have
-//! the same limits and the same mistakes. For haft's own crates only: these items may change in any version.
+//! For adapters of foreign dialects: the port that an adapter implements, and the parts of this crate's reader that
+//! it shares. Lines of all dialects then have the same limits and the same mistakes. For haft's own crates only: these
+//! items may change in any version.
+
+mod translator;
 
 pub use crate::compact::escape_line_ends;
 pub use crate::error::without_position;
@@ -7,3 +10,7 @@ pub use crate::json::{object_schema, optional_object};
 pub use crate::named_enum::named_enum;
 pub use crate::object_line::{ObjectLine, RejectedLine, read_object_line};
 pub use crate::reader::{JsonReader, keeps_text};
+pub use translator::{
+    BadAnswer, DecisionFailure, FIRST_REQUEST, ForeignAnswer, ForeignDialect, ForeignPeer, LineTranslator,
+    PeerSetup, TranslatedPart,
+};

@@ -8,6 +8,7 @@ use haft_protocol::event::{AgentEvent, AgentEventKind};
 use haft_protocol::ext::{BusMessage, HostFrame, InterceptSessionStart, LifecycleEvent, SessionEvent};
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::message::AssistantBlock;
+use tokio::time::Instant;
 
 use crate::agent::managed_extension::ManagedExtension;
 use crate::extension::mirror::SessionMirror;
@@ -15,6 +16,7 @@ use crate::extension::send_queue::event::{EventBatch, OutgoingEvent, SESSION_STA
 use crate::extension::send_queue::pump::{EventPump, EventRecipients};
 use crate::session::offers::EventTopic;
 use crate::supervision::host_context::HostContext;
+use crate::wire::fault::FaultCode;
 
 /// All extensions that receive events.
 pub(crate) struct EventBroadcaster {
@@ -74,6 +76,31 @@ impl EventBroadcaster {
         let topic = EventTopic::for_lifecycle(&event.event, None);
         let encode = || encode_lifecycle(event);
         self.pump.publish_event(&self.recipients, &[OutgoingEvent { topic, encode: &encode }]);
+    }
+}
+
+/// All extensions of a host that speak another protocol, as one receiver of events, so that they know the turn before
+/// they are queried.
+pub(crate) struct ForeignBroadcaster {
+    pub(crate) entries: Vec<Arc<ManagedExtension>>,
+    pub(crate) shared: Arc<HostContext>,
+}
+
+impl Observer for ForeignBroadcaster {
+    fn observe(&self, event: &AgentEvent) {
+        let now = Instant::now().into_std();
+        for entry in &self.entries {
+            entry.send_event(event, now);
+        }
+        if matches!(event, AgentEvent::AgentStart) {
+            // A run that was dropped sent no end event.
+            self.shared.turn_reports.clear_all();
+        } else if matches!(event, AgentEvent::Done) {
+            for (extension, report, more) in self.shared.turn_reports.take_repeated() {
+                let text = format!("{report} ({more} more in this turn)");
+                self.shared.reporter(&extension).report_fault(FaultCode::HookError, text);
+            }
+        }
     }
 }
 

@@ -1,17 +1,20 @@
 //! An extension of a host: its specification and its current process.
 
+mod foreign;
 mod view;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use futures::channel::mpsc;
 use haft_core::hooks::GateClock;
 use haft_packages::ExtensionSpec;
 use haft_packages::file_name::dir_name;
+use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{InterceptHook, InterceptKind};
 use haft_protocol::ids::ExtensionName;
-use tokio::sync::{Mutex, oneshot, watch};
+use tokio::sync::{oneshot, watch};
 use tokio::time::{Duration, timeout_at};
 use tokio_util::sync::CancellationToken;
 
@@ -26,6 +29,7 @@ use crate::supervision::process_supervisor::LifecycleOrder;
 use crate::supervision::slot::{ExtensionSlot, LifecycleStage};
 use crate::timeouts::Timeouts;
 use crate::wire::fault::{CallError, ExtensionFailure, FaultCode};
+pub(crate) use foreign::ForeignEntry;
 pub(crate) use view::ExtensionView;
 
 /// An extension of a host. The entry outlives restarts; a reload replaces it.
@@ -43,8 +47,8 @@ pub(crate) struct ManagedExtension {
     pub(crate) slot: watch::Receiver<ExtensionSlot>,
     /// Orders for the supervisor. When the last reference to the entry is dropped, the extension is stopped.
     pub(crate) orders: mpsc::UnboundedSender<LifecycleOrder>,
-    /// Held during a query of a process hook whose timeout lets the action pass.
-    pub(crate) query_lock: Mutex<()>,
+    /// The part of an extension that speaks another protocol.
+    pub(crate) foreign: Option<ForeignEntry>,
     /// Events that start the extension; `None` if it was started immediately.
     pub(crate) backlog: Option<Arc<EventBacklog>>,
     /// The entry that replaced this one in a reload.
@@ -140,9 +144,13 @@ impl ManagedExtension {
 
     pub(crate) fn intercept_failure(&self, hook: InterceptKind, error: &CallError) -> InterceptFailure {
         let role = self.with_view(|now| now.role_in(hook));
+        let reason = policy::reason(self.name(), error);
         InterceptFailure {
             verdict: policy::on_failure(hook, role, self.allow_on_timeout, error),
-            reason: policy::reason(self.name(), error),
+            reason: match &self.foreign {
+                Some(foreign) => foreign.denial_text(hook, error, &reason),
+                None => reason,
+            },
             detail: policy::failure_detail(error),
         }
     }
@@ -151,6 +159,15 @@ impl ManagedExtension {
     pub(crate) fn report_hook_error(&self, text: &str) {
         if let Some(extension) = self.handle() {
             extension.reporter().report_fault(FaultCode::HookError, text);
+        }
+    }
+
+    /// Reports a mistake in an answer of this hook, if the extension has a process.
+    pub(crate) fn report_mistake(&self, hook: InterceptKind, detail: &str) {
+        if let Some(extension) = self.handle() {
+            let reporter = extension.reporter();
+            let text = format!("{}: {detail}", reporter.hook_label(hook));
+            reporter.report_mistake(FaultCode::HookError, text);
         }
     }
 
@@ -195,6 +212,9 @@ impl ManagedExtension {
         question: H,
         clock: Option<&GateClock>,
     ) -> Result<Result<H::Decision, InterceptFailure>, CallError> {
+        if let Some(foreign) = &self.foreign {
+            return Box::pin(foreign.query_hook(self, cancel, question)).await.map(Ok);
+        }
         let deadline = Deadline::after(self.timeout_for(H::KIND)).with_clock(clock);
         if let Some(instance) = self.with_view(|now| now.ready_handle(H::KIND).cloned()) {
             return instance.query_hook(cancel, question, deadline).await.map(Ok);
@@ -334,6 +354,16 @@ impl ManagedExtension {
             }
             Some(_) => {}
             None => self.slot.borrow().instance.iter().for_each(|extension| extension.observe(batch)),
+        }
+    }
+
+    /// Sends an event to an extension that speaks another protocol, if it runs. Never waits.
+    pub(crate) fn send_event(&self, event: &AgentEvent, now: Instant) {
+        let Some(foreign) = &self.foreign else { return };
+        // The events count for the turn even if nobody receives them.
+        let lines = foreign.peer.translate_event(event, now);
+        if let Some(extension) = &self.slot.borrow().instance {
+            lines.into_iter().for_each(|line| extension.observe_line(line));
         }
     }
 

@@ -74,7 +74,7 @@ pub(crate) fn start(start: ActorConfig, connection: Connection) -> ExtensionHand
     let (stall, limits) = (start.facts.timeouts.write_stall, Arc::clone(&start.facts.limits));
     let (commands, inbox) = mpsc::unbounded();
     let commands = Arc::new(commands);
-    let ids = start.facts.dialect.request_ids();
+    let ids = start.facts.request_ids();
     let session = ExtensionSession::new(start.facts, Instant::now().into_std());
     let (snapshot, snapshots) = watch::channel(ExtensionSnapshot::from_session(&session));
     let (process, reader, outlet, stderr) = open_connection(connection, &start.log);
@@ -293,7 +293,7 @@ impl ExtensionActor {
         match command {
             Some(ActorCommand::Send(question)) => self.session.send(question),
             Some(ActorCommand::Cancel(id)) => self.session.cancel(&id, now()),
-            Some(ActorCommand::SendMessage(words)) => self.session.send_message(words, now()),
+            Some(ActorCommand::SendMessage(frame)) => self.session.send_message(frame, now()),
             Some(ActorCommand::Events(run)) => {
                 // Lines of earlier commands come first.
                 self.flush();

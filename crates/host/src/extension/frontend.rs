@@ -8,11 +8,14 @@ use async_trait::async_trait;
 use haft_core::sanitize::strip_hidden_chars;
 use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::event::{AgentEvent, ExtensionFault};
-use haft_protocol::ext::{AskAnswer, AskCall, AskEnd, Panel, PanelRender, ShowCall};
+use haft_protocol::ext::{AskAnswer, AskCall, AskEnd, InterceptKind, Panel, PanelRender, ShowCall};
+use haft_protocol::foreign::ForeignPeer;
 use haft_protocol::ids::{ExtensionName, PanelId};
 use haft_protocol::rpc::{CommandFailure, ErrorCode, ReplyPayload, RpcRequest};
 use tokio_util::sync::CancellationToken;
 
+use crate::extension::intercept_label;
+use crate::extension::turn_reports::TurnReports;
 use crate::wire::fault::FaultCode;
 
 /// The receiver of notes and faults. Called from the extensions' tasks, in order for each extension. Must not
@@ -136,6 +139,8 @@ impl LabeledText {
 pub(crate) struct FaultReporter {
     pub(crate) name: ExtensionName,
     pub(crate) events: EventSink,
+    /// For an extension that speaks another protocol: the names of its hooks, and the mistakes of this turn.
+    pub(crate) foreign: Option<(Arc<dyn ForeignPeer>, Arc<TurnReports>)>,
 }
 
 impl FaultReporter {
@@ -147,6 +152,29 @@ impl FaultReporter {
         if is_up(Defense::FaultReports) {
             self.emit(AgentEvent::ExtensionError(ExtensionFault { extension, code, message }));
         }
+    }
+
+    /// Reports an invalid answer. The same mistake of an extension that speaks another protocol is reported once a turn,
+    /// because such an extension was written for another program and repeats its mistakes.
+    pub(crate) fn report_mistake(&self, code: FaultCode, text: String) {
+        if self.is_first_mistake(&text) {
+            self.report_fault(code, text);
+        }
+    }
+
+    /// True unless this mistake is reported once a turn, and was; counts repetitions.
+    pub(crate) fn is_first_mistake(&self, text: &str) -> bool {
+        let is_first =
+            self.foreign.as_ref().is_none_or(|(_, reports)| reports.count_report(&self.name, text));
+        if !is_first {
+            tracing::debug!(extension = %self.name, text, "repeated fault");
+        }
+        is_first
+    }
+
+    /// Returns the name of a hook, for people.
+    pub(crate) fn hook_label(&self, hook: InterceptKind) -> &'static str {
+        self.foreign.as_ref().map_or_else(|| intercept_label(hook), |(peer, _)| peer.hook_label(hook))
     }
 
     /// Reports the number of invisible characters in a text for the model; does nothing for zero.

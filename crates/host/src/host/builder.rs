@@ -14,7 +14,6 @@ use super::completions::CompletionTracker;
 use super::host_state::{DiscoveredExtensions, HostState, SpecSource};
 use super::start::start_first;
 use crate::agent::pins::ToolTextPins;
-use crate::agent::process_hook;
 use crate::agent::tool::ResultFiles;
 use crate::extension::frontend::{EventSink, Frontend, HeadlessFrontend};
 use crate::extension::services::{ExtensionToolSource, ServiceProvider};
@@ -151,7 +150,6 @@ impl HostBuilder {
         let inner = HostState {
             results: Arc::new(ResultFiles::new(config.results.clone(), config.result_filter.clone())),
             pins: Arc::new(ToolTextPins::new(config.tool_pins.clone())),
-            turns: Arc::new(process_hook::turn_tracker()),
             shared: Arc::new(HostContext::new(config, events, frontend, services.map(ServiceProvider::new))),
             source,
             gates: Arc::default(),

@@ -2,7 +2,6 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use haft_adapter_picoclaw::translate::TurnTracker;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::BusMessage;
 use haft_protocol::ids::ExtensionName;
@@ -30,7 +29,6 @@ pub(super) struct HostState {
     pub(super) results: Arc<ResultFiles>,
     /// The pinned texts of tools.
     pub(super) pins: Arc<ToolTextPins>,
-    pub(super) turns: Arc<TurnTracker>,
     pub(super) source: SpecSource,
     pub(super) gates: Arc<GateMonitor>,
     pub(super) set: Mutex<ActiveExtensions>,

@@ -71,10 +71,12 @@ impl Host {
             reason,
             previous_path: previous.map(text),
         };
-        self.inner.turns.set_session(start.session_id.clone());
         shared.pump.set_session(&start.session_id);
         shared.mirror.set_session(session);
         let entries = self.inner.active_extensions();
+        for foreign in entries.iter().filter_map(|entry| entry.foreign.as_ref()) {
+            foreign.peer.set_session(&start.session_id);
+        }
         let broadcaster = self.event_broadcaster(entries.clone());
         broadcaster.broadcast_event(&session.event());
         broadcaster.broadcast_session_start(&start);

@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use futures::channel::mpsc;
 use haft_packages::{ExtensionOrigin, ExtensionSpec, LaunchPlan};
 use haft_protocol::event::ExtensionFault;
+use haft_protocol::foreign::ForeignPeer;
 use haft_protocol::ids::ExtensionName;
 use tokio::sync::watch;
 use tokio::time::{Duration, Instant, timeout_at};
@@ -13,13 +15,14 @@ use tokio::time::{Duration, Instant, timeout_at};
 use super::DiscoveredExtensions;
 use super::active_extensions::ActiveExtensions;
 use super::host_state::HostState;
-use crate::agent::managed_extension::ManagedExtension;
+use crate::agent::managed_extension::{ForeignEntry, ManagedExtension};
 use crate::extension::backlog::EventBacklog;
 use crate::extension::send_queue::event::EventFilter;
 use crate::process::connection::Connection;
 use crate::session::declared_offers::declared_offers;
 use crate::session::ids::random_number;
 use crate::session::offers::ExtensionOffers;
+use crate::supervision::failures::FailureFile;
 use crate::supervision::host_context::HostContext;
 use crate::supervision::process_supervisor::ProcessSupervisor;
 use crate::supervision::restart_policy::RestartPolicy;
@@ -62,7 +65,7 @@ fn start_all(
 ) -> (Vec<Arc<ManagedExtension>>, Vec<ExtensionFault>) {
     let mut names: HashMap<_, _> =
         beside.iter().map(|entry| (entry.name().clone(), entry.spec.dir.clone())).collect();
-    let (mut started, mut faults) = (Vec::new(), Vec::new());
+    let (mut started, mut faults, run) = (Vec::new(), Vec::new(), run_name());
     for (spec, connection) in specs {
         if let Some(first) = names.get(&spec.name) {
             let message = format!(
@@ -74,7 +77,8 @@ fn start_all(
             continue;
         }
         names.insert(spec.name.clone(), spec.dir.clone());
-        started.push(start_one(shared, spec, connection, begin));
+        let peer = shared.open_peer(&spec, &run);
+        started.push(start_one(shared, spec, peer, connection, begin));
     }
     (started, faults)
 }
@@ -85,9 +89,16 @@ fn reject_duplicate(shared: &HostContext, extension: ExtensionName, message: Str
     ExtensionFault { extension, code: code.as_str().to_owned(), message }
 }
 
+/// Returns a name that no other run of the program has. Extensions that start together share it.
+fn run_name() -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    format!("{:x}", since.as_millis())
+}
+
 fn start_one(
     shared: &Arc<HostContext>,
     spec: ExtensionSpec,
+    peer: Option<Arc<dyn ForeignPeer>>,
     connection: Option<Connection>,
     begin: StartMode,
 ) -> Arc<ManagedExtension> {
@@ -111,6 +122,7 @@ fn start_one(
         let keeper = Box::new(ProcessSupervisor {
             shared: Arc::clone(shared),
             spec: Arc::clone(&spec),
+            peer: peer.clone(),
             orders: inbox,
             slot: sender,
             restart_policy: Arc::new(Mutex::new(supervisor)),
@@ -122,7 +134,15 @@ fn start_one(
     // Computed once: a start checks every extension each time one of them changes.
     let was_silent = !waits && shared.silent.contains(&spec);
     let patience = if was_silent { Duration::ZERO } else { config.timeouts.start_patience };
-    let (timeouts, loosened) = (Arc::clone(&shared.timeouts), config.on_timeout_allow.contains(&spec.name));
+    let loosened = config.on_timeout_allow.contains(&spec.name)
+        || spec.as_hook().is_some_and(|hook| hook.on_timeout_allow);
+    let foreign = peer.map(|peer| ForeignEntry {
+        reporter: shared.reporter_of(&spec.name, Some(&peer)),
+        failures: FailureFile::new(Arc::clone(&shared.state), Arc::clone(&spec)),
+        query_lock: tokio::sync::Mutex::default(),
+        peer,
+    });
+    let timeouts = Arc::clone(&shared.timeouts);
     Arc::new(ManagedExtension {
         spec,
         timeouts,
@@ -131,7 +151,7 @@ fn start_one(
         survives_reload: stays,
         slot,
         orders,
-        query_lock: tokio::sync::Mutex::default(),
+        foreign,
         backlog,
         successor: OnceLock::new(),
     })

@@ -1,13 +1,9 @@
 //! The effect of each line of an extension on its session.
-//!
-//! A process hook only replies. All other lines from it are logged and skipped, because many hooks print to
-//! standard output by mistake.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use haft_adapter_picoclaw::wire::{HookReply, UnreadableLine};
 use haft_protocol::RawJson;
 use haft_protocol::codec::{self, DecodeOutcome, DecodedFrame, LineLimits, PlainSpan};
 use haft_protocol::defense::{Defense, is_up};
@@ -17,26 +13,26 @@ use haft_protocol::ext::{
     PROTOCOL_VERSION, Pong, QueryResponse, RegisterCommand, RegisterRejected, RegisterTool, SubmitSlash,
     Subscribe, ToolCallProgress, capability,
 };
+use haft_protocol::foreign::{BadAnswer, ForeignAnswer, TranslatedPart};
 use haft_protocol::ids::RequestId;
 
 use super::calls::{CallRefusal, ReplyForm, ServedRequest, first_line};
-use super::dialect::{HELLO, QueryAnswer, SessionDialect};
 use super::grants::{reject_mirror, reject_tool, split_granted};
 use super::mirror_parts::MirrorParts;
 use super::offers::ExtensionOffers;
-use super::output::CallId;
+use super::output::{CallId, QueryAnswer};
 use super::pending::{OpenQuestion, QuestionFate, QuestionKind};
 use super::rates::LoopingCall;
 use super::unrequested::{RateOverrun, UnrequestedFrames};
 use super::{ConnectionPhase, ExtensionSession, SessionOutput};
-use crate::wire::decode::{DecodedLine, LineContent, LineDecoder, MalformedLine, NonReplyLine, excerpt};
+use crate::wire::decode::{DecodedLine, LineContent, LineDecoder, MalformedLine, excerpt};
 use crate::wire::fault::{CallError, FaultCode};
+
+/// The answers of an extension that speaks another protocol, for messages.
+const REPLY: &str = "reply";
 
 /// The number of lines before hello that may be invalid frames: package managers print greetings.
 const JUNK_BEFORE_HELLO: u32 = 20;
-
-/// The form of every reply, for messages.
-const SHAPE: &str = r#"a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request"#;
 
 impl<T> ExtensionSession<T> {
     pub(crate) fn handle_line(&mut self, line: &Bytes, known: PlainSpan, now: Instant) {
@@ -52,7 +48,9 @@ impl<T> ExtensionSession<T> {
         }
         match decoded_line.content {
             LineContent::Frame(frame) => self.on_decoded(frame, decoded_line.bytes, now),
-            LineContent::Reply(reply) => self.on_reply(reply, decoded_line.bytes, now),
+            LineContent::Translated(parts) => {
+                parts.into_iter().for_each(|part| self.on_translation(part, decoded_line.bytes, now));
+            }
         }
     }
 
@@ -91,8 +89,12 @@ impl<T> ExtensionSession<T> {
             LineContent::Frame(Ok(DecodeOutcome { frame: DecodedFrame::Unknown { .. }, .. }) | Err(_)) => {
                 return Some(decoded_line.bytes);
             }
-            LineContent::Reply(reply @ Ok(_)) => self.on_reply(reply, decoded_line.bytes, now),
-            LineContent::Reply(Err(_)) => return Some(decoded_line.bytes),
+            LineContent::Translated(parts) => {
+                if let [TranslatedPart::Skipped { .. }] = parts[..] {
+                    return Some(decoded_line.bytes);
+                }
+                parts.into_iter().for_each(|part| self.on_translation(part, decoded_line.bytes, now));
+            }
         }
         None
     }
@@ -103,7 +105,12 @@ impl<T> ExtensionSession<T> {
         let limits = &self.facts.limits;
         let bounds =
             LineLimits { line: limits.max_result_line, depth: limits.max_depth, nodes: limits.max_nodes };
-        self.facts.dialect.line_decoder(bounds, self.offers.has_capability(capability::TOOLS_2))
+        match self.facts.translator.clone() {
+            None => {
+                LineDecoder::Frames { bounds, has_tools_2: self.offers.has_capability(capability::TOOLS_2) }
+            }
+            Some(translator) => LineDecoder::Foreign { bounds, translator },
+        }
     }
 
     fn on_frame(&mut self, frame: ExtensionFrame, bytes: usize, now: Instant) {
@@ -187,19 +194,16 @@ impl<T> ExtensionSession<T> {
             );
             return self.fail(FaultCode::VersionMismatch, text);
         }
-        let greeting = match &mut self.facts.dialect {
-            SessionDialect::Native(greeting) => greeting.take(),
-            // A hook sends no frames.
-            SessionDialect::Hook(_) => None,
-        };
+        let greeting = self.facts.greeting.take();
         match greeting.map(|greeting| greeting.line().and_then(|line| self.out.check_line_length(line))) {
             Some(Ok(ack)) => self.out.write(ack, false),
             Some(Err(detail)) => {
                 return self.fail(FaultCode::HelloInvalid, format!("could not be sent a greeting: {detail}"));
             }
-            // A second hello is handled before this point.
+            // The translator has greeted. A second hello is handled before this point.
             None => {}
         }
+        self.greeted = true;
         if hello.name != self.facts.name.as_str() {
             let (sent_name, named) = (excerpt(hello.name.as_bytes()), &self.facts.name);
             let text = format!("sent the name {sent_name}, but its manifest has {named}; haft uses {named}");
@@ -295,7 +299,7 @@ impl<T> ExtensionSession<T> {
             return self.out.report(FaultCode::FrameInvalid, text);
         }
         if let Some(open) = self.close_answered(response.id()) {
-            self.out.push(SessionOutput::Answer(open.ticket, Ok(QueryAnswer::Frame(response))));
+            self.out.push(SessionOutput::Answer(open.ticket, Ok(response.into())));
         }
     }
 
@@ -626,71 +630,40 @@ impl<T> ExtensionSession<T> {
         self.out.report(FaultCode::RegisterRejected, text);
     }
 
-    fn on_reply(&mut self, reply: Result<HookReply, NonReplyLine>, bytes: usize, now: Instant) {
-        match reply {
-            Ok(HookReply { id, outcome, repaired: is_repaired }) => {
-                if is_repaired {
-                    self.out.log(format!("replaced an unpaired surrogate in reply {id} with U+FFFD"));
-                }
-                let outcome = outcome.map_err(|error| format!("the hook reported an error: {error}"));
-                self.on_outcome(id, outcome, bytes, now);
-            }
-            Err(NonReplyLine { unread: UnreadableLine { id: Some(id), detail, .. }, .. }) => {
-                self.on_outcome(id, Err(format!("the reply cannot be read: {detail}; {SHAPE}")), bytes, now);
-            }
-            Err(NonReplyLine { unread, excerpt }) => {
+    fn on_translation(&mut self, part: TranslatedPart, bytes: usize, now: Instant) {
+        if self.is_closed() {
+            return;
+        }
+        match part {
+            TranslatedPart::Frame(frame) => self.on_frame(*frame, bytes, now),
+            TranslatedPart::Answer(answer) => self.on_foreign_answer(*answer, bytes, now),
+            TranslatedPart::Stray(id) => self.on_stray(REPLY, &id, bytes, now),
+            TranslatedPart::Refusal(text) => self.fail(FaultCode::HelloInvalid, text),
+            TranslatedPart::Skipped { text, is_mistake } => {
                 self.count_unrequested(bytes, now);
-                self.on_noise(&unread, &excerpt);
+                match is_mistake {
+                    true => self.out.report(FaultCode::UnknownId, text),
+                    false => self.out.log(text),
+                }
             }
+            TranslatedPart::Log(text) => self.out.log(text),
         }
     }
 
-    /// Reports the first line that resembles a reply, and logs all others.
-    fn on_noise(&mut self, UnreadableLine { code, detail, .. }: &UnreadableLine, excerpt: &str) {
-        if *code == FaultCode::FrameInvalid.as_str() {
-            let text = format!(
-                "sent a line that answers no request and is skipped: {detail} in {excerpt:?}; {SHAPE}"
-            );
-            return self.out.report(FaultCode::UnknownId, text);
-        }
-        self.out.log(format!("skipped: {detail} in {excerpt:?}"));
-    }
-
-    fn on_outcome(&mut self, number: u64, outcome: Result<RawJson, String>, bytes: usize, now: Instant) {
-        let id = RequestId::new(number.to_string());
-        match self.phase {
-            ConnectionPhase::AwaitHello { .. } if number == HELLO => return self.on_hello_reply(outcome),
-            ConnectionPhase::Closed(_) => return,
-            ConnectionPhase::AwaitHello { .. }
-            | ConnectionPhase::Registering { .. }
-            | ConnectionPhase::Ready
-            | ConnectionPhase::Draining { .. } => {}
-        }
-        let Some(open) = self.pending.close_answered(&id) else {
-            return self.on_stray("reply", &id, bytes, now);
-        };
-        let answer = outcome.map(QueryAnswer::Result).map_err(|detail| {
-            self.out.push_fault(FaultCode::HookError, format!("{}: {detail}", open.what));
-            CallError::BadResponse { detail }
-        });
-        self.out.push(SessionOutput::Answer(open.ticket, answer));
-    }
-
-    /// Handles the reply to the hello; the content of the reply is ignored.
-    fn on_hello_reply(&mut self, outcome: Result<RawJson, String>) {
-        let refused = match outcome {
-            Ok(result) if result.is_object() => None,
-            Ok(_) => Some(r#"the result is not an object; expected {"ok":true}"#.to_owned()),
-            Err(detail) => Some(detail),
-        };
-        match refused {
-            None => {
-                self.phase = ConnectionPhase::Ready;
-                self.was_ready = true;
-                self.out.announce_change();
+    fn on_foreign_answer(&mut self, answer: ForeignAnswer, bytes: usize, now: Instant) {
+        let ForeignAnswer { id, outcome, reports, notes } = answer;
+        let Some(open) = self.close_answered(&id) else { return self.on_stray(REPLY, &id, bytes, now) };
+        let response = match outcome {
+            Ok(response) => Ok(QueryResponse::Intercept(response)),
+            Err(BadAnswer::Invalid(detail)) => Err(detail),
+            Err(BadAnswer::Failed(detail)) => {
+                self.out.push_fault(FaultCode::HookError, format!("{}: {detail}", open.what));
+                let answer = Err(CallError::BadResponse { detail });
+                return self.out.push(SessionOutput::Answer(open.ticket, answer));
             }
-            Some(detail) => self.fail(FaultCode::HelloInvalid, format!("failed hook.hello: {detail}")),
-        }
+        };
+        let reports = reports.into_iter().map(|report| format!("{}: {report}", open.what)).collect();
+        self.out.push(SessionOutput::Answer(open.ticket, Ok(QueryAnswer { response, reports, notes })));
     }
 }
 

@@ -5,14 +5,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use haft_protocol::RawJson;
+use haft_protocol::codec;
 use haft_protocol::ext::{
-    AgentCall, AskCall, ClearNotes, EmitCall, FileLockCall, HostCallKind, Limits, Notify, PanelClose,
-    PanelRender, SetStatus, ShowCall, ToolCallProgress,
+    AgentCall, AskCall, ClearNotes, EmitCall, FileLockCall, HostCallKind, HostFrame, Limits, Notify,
+    PanelClose, PanelRender, QueryResponse, SetStatus, ShowCall, ToolCallProgress,
 };
 use haft_protocol::ids::RequestId;
 use haft_protocol::rpc::RpcRequest;
 
-use super::dialect::{OutboundMessage, QueryAnswer};
 use super::pending::ProgressSender;
 use super::reports::ReportLimiter;
 use crate::wire::fault::{CallError, FaultCode};
@@ -39,6 +39,23 @@ pub(crate) enum SessionOutput<T> {
     /// The extension needs none of its calls any more.
     DropCalls,
     Changed,
+}
+
+/// The answer to a query: the second of three forms between a line and core's decision.
+#[derive(Debug)]
+pub(crate) struct QueryAnswer {
+    /// The answer, or the mistake in it. The mistake is not reported yet.
+    pub(crate) response: Result<QueryResponse, String>,
+    /// Mistakes beside a valid answer. They are not reported yet.
+    pub(crate) reports: Vec<String>,
+    /// Remarks for the developer's log.
+    pub(crate) notes: Vec<String>,
+}
+
+impl From<QueryResponse> for QueryAnswer {
+    fn from(response: QueryResponse) -> Self {
+        Self { response: Ok(response), reports: Vec::new(), notes: Vec::new() }
+    }
 }
 
 #[derive(Debug)]
@@ -136,8 +153,11 @@ impl<T> OutputQueue<T> {
     }
 
     /// Encodes one message, or returns the reason why it cannot be sent.
-    pub(super) fn encode(&self, words: impl Into<OutboundMessage>) -> Result<String, String> {
-        self.check_line_length(words.into().into_line()?)
+    pub(super) fn encode(&self, frame: HostFrame) -> Result<String, String> {
+        let line = codec::encode(&frame);
+        self.check_line_length(
+            line.map_err(|error| format!("the message cannot be encoded as JSON: {error}"))?,
+        )
     }
 
     pub(super) fn check_line_length(&self, line: String) -> Result<String, String> {

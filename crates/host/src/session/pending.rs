@@ -249,8 +249,9 @@ impl<T> PendingQuestions<T> {
     }
 
     /// Closes the query of this line, which could not be sent.
-    pub(crate) fn close_refused(&mut self, line: u64) -> Option<OpenQuestion<T>> {
-        self.close(|_, open| open.line == line, |open| QuestionFate::Dropped(open.kind))
+    pub(crate) fn close_refused(&mut self, line: u64) -> Option<(RequestId, OpenQuestion<T>)> {
+        let id = self.open.iter().find(|(_, open)| open.line == line)?.0.clone();
+        self.close_dropped(&id).map(|open| (id, open))
     }
 
     /// Returns the fate of a query that is not open. A dropped query counts as answered from now on.

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use haft_adapter_picoclaw::wire::HookHello;
 use haft_core::file_queue::LockOwner;
 use haft_launch::sandbox::NetworkAccess;
 use haft_packages::environment::{self, FOR_PROJECTS};
@@ -14,6 +13,7 @@ use haft_packages::state_files::StateFiles;
 use haft_packages::{ExtensionOrigin, ExtensionSpec, LaunchPlan};
 use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ext::{HelloAck, Limits, PROTOCOL_VERSION, capability};
+use haft_protocol::foreign::{ForeignPeer, PeerSetup};
 use haft_protocol::ids::ExtensionName;
 use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
@@ -24,11 +24,11 @@ use crate::extension::mirror::SessionMirror;
 use crate::extension::send_queue::pump::EventPump;
 use crate::extension::services::{self, HostCallServer, ServiceProvider, ServiceReach};
 use crate::extension::status_line::StatusLine;
+use crate::extension::turn_reports::TurnReports;
 use crate::process::ExtensionProcess;
 use crate::process::connection::Connection;
 use crate::process::log::ExtensionLog;
 use crate::session::SessionConfig;
-use crate::session::dialect::SessionDialect;
 use crate::session::hello_ack::{CommonHelloAck, HelloAckFields, PreparedHelloAck};
 use crate::supervision::code_digests::CodeDigests;
 use crate::supervision::config::HostConfig;
@@ -38,6 +38,7 @@ use crate::supervision::session_start::SessionStartNotice;
 use crate::supervision::silent_starts::SilentStarts;
 use crate::timeouts::Timeouts;
 use crate::wire::fault::{ExtensionFailure, FaultCode};
+use crate::wire::translator::SharedTranslator;
 
 /// The prefix of file names that record approved extensions as they were at their verification.
 const PINNED: &str = "pinned-";
@@ -59,6 +60,7 @@ pub(crate) struct HostContext {
     /// Cancelled when a shutdown begins: every extension leaves, and no start is waited for.
     pub(crate) closing: CancellationToken,
     pub(crate) silent: SilentStarts,
+    pub(crate) turn_reports: Arc<TurnReports>,
     pub(crate) state: Arc<StateFiles>,
     project_checks: ProjectCheckCache,
     code_digests: Arc<CodeDigests>,
@@ -95,6 +97,7 @@ impl HostContext {
             plain_env: OnceLock::new(),
             common_hello_ack: OnceLock::new(),
             silent: SilentStarts::new(Arc::clone(&state)),
+            turn_reports: Arc::default(),
             state,
             mirror: SessionMirror::new(&config.limits, Arc::clone(&pump)),
             pump,
@@ -107,7 +110,36 @@ impl HostContext {
     }
 
     pub(crate) fn reporter(&self, name: &ExtensionName) -> FaultReporter {
-        FaultReporter { name: name.clone(), events: Arc::clone(&self.events) }
+        FaultReporter { name: name.clone(), events: Arc::clone(&self.events), foreign: None }
+    }
+
+    /// Returns the reporter of an extension that may speak another protocol.
+    pub(crate) fn reporter_of(
+        &self,
+        name: &ExtensionName,
+        peer: Option<&Arc<dyn ForeignPeer>>,
+    ) -> FaultReporter {
+        let foreign = peer.map(|peer| (Arc::clone(peer), Arc::clone(&self.turn_reports)));
+        FaultReporter { foreign, ..self.reporter(name) }
+    }
+
+    /// Returns the peer of an extension that speaks another protocol.
+    pub(crate) fn open_peer(&self, spec: &ExtensionSpec, run: &str) -> Option<Arc<dyn ForeignPeer>> {
+        let hook = spec.as_hook()?;
+        let user = ["USER", "USERNAME"].into_iter().find_map(|name| std::env::var(name).ok());
+        let peer = hook.dialect.open_peer(PeerSetup {
+            name: spec.name.clone(),
+            config: self.config.config_of(spec).cloned(),
+            workspace: self.config.cwd.display().to_string(),
+            run: run.to_owned(),
+            user: user.unwrap_or_else(|| "user".to_owned()),
+            now: || jiff::Timestamp::now().to_string(),
+        });
+        let session = self.pump.session();
+        if !session.is_empty() {
+            peer.set_session(&session);
+        }
+        Some(peer)
     }
 
     pub(crate) fn notify_change(&self) {
@@ -211,7 +243,11 @@ impl HostContext {
         of_user.or(spec.lifecycle.hello).unwrap_or(usual)
     }
 
-    pub(crate) fn session_config(&self, spec: &ExtensionSpec) -> SessionConfig {
+    pub(crate) fn session_config(
+        &self,
+        spec: &ExtensionSpec,
+        peer: Option<&Arc<dyn ForeignPeer>>,
+    ) -> SessionConfig {
         let mut timeouts = Arc::clone(&self.timeouts);
         let hello = self.hello_timeout(spec);
         if hello != timeouts.hello {
@@ -225,16 +261,13 @@ impl HostContext {
             let times = Arc::make_mut(&mut timeouts);
             times.write_stall = times.write_stall.max(hook.longest_timeout());
         }
-        let speech = match spec.as_hook() {
-            None => SessionDialect::Native(Some(Box::new(self.prepared_hello_ack(spec, &timeouts)))),
-            Some(hook) => SessionDialect::Hook(HookHello {
-                config: self.config.config_of(spec).cloned(),
-                ..HookHello::new(spec.name.as_str(), hook.watch.modes())
-            }),
-        };
+        let translator = peer.map(|peer| SharedTranslator::new(Arc::clone(peer).new_translator()));
+        let greeting = translator.is_none().then(|| Box::new(self.prepared_hello_ack(spec, &timeouts)));
         SessionConfig {
             name: spec.name.clone(),
-            dialect: speech,
+            greeting,
+            has_terminate_signal: spec.as_hook().is_none(),
+            translator,
             timeouts,
             limits: Arc::clone(&self.limits),
             services: self.provided.is_some(),

@@ -9,6 +9,7 @@ use haft_packages::ExtensionSpec;
 use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::event::{AgentEvent, NoteLevel};
 use haft_protocol::ext::InterceptKind;
+use haft_protocol::foreign::ForeignPeer;
 use tokio::sync::{SemaphorePermit, oneshot, watch};
 use tokio::time::{Duration, Instant, sleep, timeout};
 
@@ -40,6 +41,8 @@ pub(crate) enum LifecycleOrder {
 pub(crate) struct ProcessSupervisor {
     pub(crate) shared: Arc<HostContext>,
     pub(crate) spec: Arc<ExtensionSpec>,
+    /// The peer of an extension that speaks another protocol.
+    pub(crate) peer: Option<Arc<dyn ForeignPeer>>,
     pub(crate) orders: mpsc::UnboundedReceiver<LifecycleOrder>,
     pub(crate) slot: watch::Sender<ExtensionSlot>,
     pub(crate) restart_policy: Arc<Mutex<RestartPolicy>>,
@@ -159,8 +162,8 @@ impl ProcessSupervisor {
             self.log().log_host_line(sandbox.as_ref());
         }
         let start = ActorConfig {
-            facts: self.shared.session_config(&self.spec),
-            reporter: self.shared.reporter(&self.spec.name),
+            facts: self.shared.session_config(&self.spec, self.peer.as_ref()),
+            reporter: self.shared.reporter_of(&self.spec.name, self.peer.as_ref()),
             frontend: Arc::clone(&self.shared.frontend),
             status: self.shared.status_line.register_process(&self.spec.name),
             log: Arc::clone(self.log()),

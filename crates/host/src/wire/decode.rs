@@ -8,14 +8,16 @@ use std::panic::resume_unwind;
 use std::pin::Pin;
 
 use bytes::Bytes;
-use haft_adapter_picoclaw::wire::{HookReply, UnreadableLine, read_reply};
 use haft_protocol::RawJson;
 use haft_protocol::codec::{self, DecodeOutcome, LineLimits, PlainSpan};
 use haft_protocol::error::DecodeError;
 use haft_protocol::ext::{ExtensionFrame, RegisterTool, ToolResultFrame};
+use haft_protocol::foreign::TranslatedPart;
 use haft_protocol::ids::RequestId;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
+
+use crate::wire::translator::SharedTranslator;
 
 /// The length from which decoding a line takes longer than waking another thread.
 pub(crate) const LONG_FRAME: usize = 256 * 1024;
@@ -31,29 +33,23 @@ const MAX_EXCERPT: usize = 80;
 static AT_ONCE: Semaphore = Semaphore::const_new(4);
 
 /// The decoder of a connection's lines, usable without the connection.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) enum LineDecoder {
     Frames {
         bounds: LineLimits,
         /// True if the extension announced the capability `tools_2`, without which its fields are unknown.
         has_tools_2: bool,
     },
-    Replies(LineLimits),
+    /// The extension speaks another protocol.
+    Foreign { bounds: LineLimits, translator: SharedTranslator },
 }
 
 /// The content of a line.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "boxing each frame costs more than the memory it saves")]
 pub(crate) enum LineContent {
     Frame(Result<DecodeOutcome<ExtensionFrame>, MalformedLine>),
-    Reply(Result<HookReply, NonReplyLine>),
-}
-
-/// A line of a hook that is not a reply.
-#[derive(Debug)]
-pub(crate) struct NonReplyLine {
-    pub(crate) unread: UnreadableLine,
-    /// The beginning of the line, for messages.
-    pub(crate) excerpt: String,
+    Translated(Vec<TranslatedPart>),
 }
 
 #[derive(Debug)]
@@ -86,9 +82,8 @@ impl LineDecoder {
                 };
                 LineContent::Frame(frame.map_err(|error| malformed_line(error, line)))
             }
-            Self::Replies(bounds) => {
-                let reply = read_reply(line, bounds, known);
-                LineContent::Reply(reply.map_err(|unread| NonReplyLine { unread, excerpt: excerpt(line) }))
+            Self::Foreign { bounds, translator } => {
+                LineContent::Translated(translator.lock().translate_line(line, bounds, known))
             }
         };
         DecodedLine { bytes: line.len(), content: said }

@@ -16,7 +16,8 @@ mod seed;
 mod sizes;
 mod strikes;
 
-use haft_adapter_picoclaw::wire::HookSubscriptions;
+use haft_adapter_picoclaw::peer::HookDialect;
+use haft_adapter_picoclaw::wire::{EventForm, HookSubscriptions};
 use haft_host::Host;
 use haft_packages::HookSpec;
 use haft_test_support::FakePeer;
@@ -26,6 +27,12 @@ use crate::support::{Events, builder};
 /// Returns a hook with these intercepts and observed events.
 fn hook(intercept: &[&str], observe: &[&str]) -> HookSpec {
     HookSpec::new(HookSubscriptions::parse(observe, intercept).unwrap())
+}
+
+/// Returns such a hook that gets its events in this form.
+fn hook_with_events(event_form: EventForm, intercept: &[&str], observe: &[&str]) -> HookSpec {
+    let watch = HookSubscriptions::parse(observe, intercept).unwrap();
+    HookSpec::new(HookDialect { event_form, ..HookDialect::new(watch) })
 }
 
 /// Returns a host with one hook in memory that has answered hello.

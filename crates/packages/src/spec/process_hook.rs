@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
-use haft_adapter_picoclaw::translate::ToolNames;
-use haft_adapter_picoclaw::wire::{EventForm, HookMode, HookSubscriptions, InterceptPoint};
 use haft_launch::find_program;
+use haft_protocol::ext::InterceptKind;
+use haft_protocol::foreign::ForeignDialect;
 use haft_protocol::ids::ExtensionName;
 
 use super::{ExtensionDialect, ExtensionOrigin, ExtensionSpec};
@@ -14,12 +15,10 @@ use crate::manifest::{GuardRoles, LaunchPlan, Lifecycle};
 use crate::timeouts::{HOOK_APPROVAL, HOOK_HELLO, HOOK_INTERCEPT};
 
 /// A process hook: its requests and events, and the rights that the user gives it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct HookSpec {
-    /// The requests and events of the hook: `observe` and `intercept`.
-    pub watch: HookSubscriptions,
-    /// The form of its events.
-    pub event_form: EventForm,
+    /// The protocol of the hook, with its requests and events.
+    pub dialect: Arc<dyn ForeignDialect>,
     /// The priority: the hook with the lowest number is called first. Equal numbers are ordered by name.
     pub priority: i32,
     /// The deadlines of its answers.
@@ -32,8 +31,6 @@ pub struct HookSpec {
     /// Variables that are set in its environment: in addition to all of haft's, or, in a sandbox, to those of
     /// extensions.
     pub env: BTreeMap<String, String>,
-    /// The tool names that the hook uses.
-    pub tool_names: ToolNames,
     /// True if the project configures the hook, so that it runs only while the user trusts the project's files.
     pub from_project: bool,
     /// The absolute paths of the files that its process runs or reads as code, even if they do not exist. The hook is
@@ -67,27 +64,25 @@ pub struct HookCommand {
 }
 
 impl HookSpec {
-    /// Creates a hook with PicoClaw's deadlines and default settings.
-    pub fn new(watch: HookSubscriptions) -> Self {
+    /// Creates a hook with default settings.
+    pub fn new(dialect: impl Into<Arc<dyn ForeignDialect>>) -> Self {
         Self {
-            watch,
-            event_form: EventForm::default(),
+            dialect: dialect.into(),
             priority: 0,
             timeouts: HookTimeouts::default(),
             on_timeout_allow: false,
             vouches: BTreeSet::new(),
             env: BTreeMap::new(),
-            tool_names: ToolNames::default(),
             from_project: false,
             code: Vec::new(),
         }
     }
 
-    /// Returns the deadline of its response at this point.
-    pub fn timeout_for(&self, point: InterceptPoint) -> Duration {
-        match point.mode() {
-            HookMode::Approve => self.timeouts.approval,
-            HookMode::Observe | HookMode::Llm | HookMode::Tool => self.timeouts.interceptor,
+    /// Returns the deadline of its response to this native hook.
+    pub fn timeout_for(&self, hook: InterceptKind) -> Duration {
+        match hook.may_ask_person() {
+            true => self.timeouts.approval,
+            false => self.timeouts.interceptor,
         }
     }
 
@@ -98,7 +93,7 @@ impl HookSpec {
 
     /// True if the hook may supply the result of this tool without an approval.
     pub fn vouches_for(&self, tool: &str) -> bool {
-        let told = self.tool_names.hook_name(tool);
+        let told = self.dialect.foreign_tool_name(tool);
         ["*", tool, told].iter().any(|name| self.vouches.contains(*name))
     }
 }
@@ -144,6 +139,10 @@ impl HookCommand {
 
 #[cfg(test)]
 mod tests {
+    use haft_adapter_picoclaw::peer::HookDialect;
+    use haft_adapter_picoclaw::translate::ToolNames;
+    use haft_adapter_picoclaw::wire::{HookSubscriptions, InterceptPoint};
+
     use super::*;
 
     #[track_caller]
@@ -188,19 +187,20 @@ mod tests {
     fn each_point_has_its_deadline() {
         let hook = HookSpec::new(HookSubscriptions::parse::<&str>(&["*"], &[]).unwrap());
         let seconds: Vec<u64> =
-            InterceptPoint::ALL.iter().map(|point| hook.timeout_for(*point).as_secs()).collect();
+            InterceptPoint::ALL.iter().map(|point| hook.timeout_for(point.hook()).as_secs()).collect();
         assert_eq!(seconds, [5, 5, 5, 5, 60]);
     }
 
     #[test]
     fn vouches_only_for_named_tools() {
-        let mut hook = HookSpec::new(HookSubscriptions::parse::<&str>(&["*"], &[]).unwrap());
+        let watch = HookSubscriptions::parse::<&str>(&["*"], &[]).unwrap();
+        let mut hook = HookSpec::new(watch.clone());
         assert!(!hook.vouches_for("bash"));
         hook.vouches = BTreeSet::from(["bash".to_owned()]);
         assert!(hook.vouches_for("bash") && !hook.vouches_for("read"));
         hook.vouches = BTreeSet::from(["exec".to_owned()]);
         assert!(!hook.vouches_for("bash"));
-        hook.tool_names = ToolNames::PicoClaw;
+        hook.dialect = HookDialect { tool_names: ToolNames::PicoClaw, ..HookDialect::new(watch) }.into();
         assert!(hook.vouches_for("bash"));
         hook.vouches = BTreeSet::from(["*".to_owned()]);
         assert!(hook.vouches_for("read"));

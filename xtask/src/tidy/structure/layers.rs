@@ -276,7 +276,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "terminal",
         ],
     ),
-    ("adapters/picoclaw", &["wire", "translate", "author"]),
+    ("adapters/picoclaw", &["wire", "translate", "peer", "author"]),
     ("host", &["timeouts", "wire", "session", "process", "extension", "supervision", "agent", "host"]),
     (
         "rpc",

@@ -90,6 +90,13 @@ impl TurnEventMapper {
         self.end.iterations
     }
 
+    pub(super) fn call_duration(&self, id: &ToolCallId) -> Option<Duration> {
+        match self.calls.get(id)?.stage {
+            CallStage::Finished(took) => Some(took),
+            CallStage::Called | CallStage::Skipped | CallStage::Running(_) => None,
+        }
+    }
+
     pub(super) fn map_event(&mut self, event: &AgentEvent, at: Instant) -> Vec<HookEventPayload> {
         #[expect(clippy::wildcard_enum_match_arm, reason = "events without state are handled below")]
         match event {

@@ -1,13 +1,12 @@
 //! The current turn as process hooks see it: one prompt of the user, from its message to the end of its work.
 
-use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::wire::{HookEventPayload, InboundMessage, SessionScope, TurnContext, TurnMeta};
 use haft_protocol::event::AgentEvent;
-use haft_protocol::ids::ExtensionName;
+use haft_protocol::ids::ToolCallId;
 
 use super::turn_events::TurnEventMapper;
 use super::{CHANNEL, CHAT};
@@ -18,7 +17,7 @@ const AGENT: &str = "main";
 /// The source of events, in PicoClaw's words.
 const SOURCE: &str = "runTurn";
 
-/// The turns of a host, numbered. Receives events before any hook is queried about them.
+/// The turns that a hook sees, numbered. Receives events before the hook is queried about them.
 #[derive(Debug)]
 pub struct TurnTracker {
     run: String,
@@ -32,7 +31,6 @@ struct HookTurnState {
     number: u64,
     mapper: Option<TurnEventMapper>,
     events: u64,
-    reports: HashMap<(ExtensionName, String), u64>,
 }
 
 impl TurnTracker {
@@ -102,7 +100,6 @@ impl TurnTracker {
         let is_another = now.mapper.as_ref().is_some_and(|story| story.belongs_to_next_turn(event));
         if (now.mapper.is_none() || is_another) && TurnEventMapper::starts_turn(event) {
             now.number += 1;
-            now.reports.clear();
             let (story, start) = TurnEventMapper::new(event, workspace, at);
             now.mapper = Some(story);
             payloads.push(start);
@@ -118,31 +115,16 @@ impl TurnTracker {
         (meta, payloads)
     }
 
+    /// Returns the duration of a finished tool call whose result is not known yet.
+    pub fn call_duration(&self, id: &ToolCallId) -> Option<Duration> {
+        self.lock_state().mapper.as_ref()?.call_duration(id)
+    }
+
     /// Returns the number of the next event.
     pub fn next_event_number(&self) -> u64 {
         let mut now = self.lock_state();
         now.events += 1;
         now.events
-    }
-
-    /// True if a report of a hook is the first of its kind in this turn; counts repetitions.
-    pub fn is_first_report(&self, hook: &ExtensionName, report: &str) -> bool {
-        match self.lock_state().reports.entry((hook.clone(), report.to_owned())) {
-            Entry::Vacant(first) => {
-                first.insert(0);
-                true
-            }
-            Entry::Occupied(mut more) => {
-                *more.get_mut() += 1;
-                false
-            }
-        }
-    }
-
-    /// Takes the repeated reports of this turn with their counts.
-    pub fn take_repeated_reports(&self) -> Vec<(ExtensionName, String, u64)> {
-        let reports = std::mem::take(&mut self.lock_state().reports).into_iter();
-        reports.filter(|(_, more)| *more > 0).map(|((hook, report), more)| (hook, report, more)).collect()
     }
 
     fn lock_state(&self) -> MutexGuard<'_, HookTurnState> {

@@ -67,6 +67,9 @@ impl RpcError {
     }
 }
 
+/// The code of a line that resembles a reply.
+const INVALID_FRAME: &str = "frame_invalid";
+
 /// The reason why a line is not a reply. `Display` describes the mistake.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnreadableLine {
@@ -87,8 +90,13 @@ impl fmt::Display for UnreadableLine {
 impl std::error::Error for UnreadableLine {}
 
 impl UnreadableLine {
+    /// True if the line resembles a reply, so that its author probably expects an effect.
+    pub fn resembles_reply(&self) -> bool {
+        self.code == INVALID_FRAME
+    }
+
     pub(super) fn invalid_frame(id: Option<u64>, detail: impl Into<String>) -> Self {
-        Self { id, code: "frame_invalid", detail: detail.into() }
+        Self { id, code: INVALID_FRAME, detail: detail.into() }
     }
 
     fn from_decode_error(id: Option<u64>, error: &DecodeError) -> Self {

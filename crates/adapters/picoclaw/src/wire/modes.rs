@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Method;
 use super::observed_events::{ObservedEvents, UnsupportedEvent};
+use haft_protocol::ext::InterceptKind;
 use haft_protocol::foreign::named_enum;
 
 /// A mode of a hook, as in `hook.hello`. The order is that of `modes`.
@@ -47,6 +48,22 @@ impl InterceptPoint {
             Self::BeforeTool | Self::AfterTool => HookMode::Tool,
             Self::ApproveTool => HookMode::Approve,
         }
+    }
+
+    /// Returns the native hook at the same point.
+    pub const fn hook(self) -> InterceptKind {
+        match self {
+            Self::BeforeLlm => InterceptKind::Context,
+            Self::AfterLlm => InterceptKind::MessageEnd,
+            Self::BeforeTool => InterceptKind::ToolCall,
+            Self::AfterTool => InterceptKind::ToolResult,
+            Self::ApproveTool => InterceptKind::Approve,
+        }
+    }
+
+    /// Returns the point of a native hook.
+    pub fn from_hook(hook: InterceptKind) -> Option<Self> {
+        Self::ALL.iter().copied().find(|point| point.hook() == hook)
     }
 
     /// Returns the method that is called at the point.

@@ -3,6 +3,8 @@
 //! A reply is decoded with its request. Omitted fields keep the original values. `continue`, no
 //! action and `modify` mean the same, so a payload applies with each of them.
 
+use std::cell::LazyCell;
+
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -234,7 +236,8 @@ impl<'a, Q: HookQuestion> ReplyReader<'a, Q> {
         let is_approved = fields.get("approved").is_ok_and(|value| value == Some("true"));
         // A reason explains a change or an approval. Beside `continue`, it explains a refusal.
         let explains = is_approved || HookAction::from_name(action) == Some(HookAction::Modify);
-        let params = serde_json::to_value(self.question).unwrap_or_default();
+        // Most replies have no such field, and the params may be long.
+        let params = LazyCell::new(|| serde_json::to_value(self.question).unwrap_or_default());
         let is_repeated =
             |name: &str, value: &str| serde_json::from_str(value).ok().as_ref() == params.get(name);
         let is_expected = |name: &str, value: &str| {

@@ -11,7 +11,9 @@ use haft_core::sanitize::strip_hidden_chars;
 use haft_core::tool::{ToolOwner, ToolSpec};
 use haft_protocol::content::ContentBlock;
 use haft_protocol::defense::{Defense, is_up};
-use haft_protocol::ext::{ContextChange, ContextDecision, InterceptContext, RegisterTool, RequestTool};
+use haft_protocol::ext::{
+    ContextChange, ContextDecision, InterceptContext, InterceptKind, RegisterTool, RequestTool,
+};
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{AssistantBlock, AssistantMessage, Message};
 use tokio_util::sync::CancellationToken;
@@ -42,7 +44,7 @@ impl BeforeModelRequest for ManagedExtension {
     }
 
     fn edit_refused(&self, detail: &str) {
-        self.report_hook_error(&format!("context intercept: {detail}"));
+        self.report_mistake(InterceptKind::Context, detail);
     }
 
     fn name(&self) -> &str {

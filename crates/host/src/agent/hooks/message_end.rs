@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use haft_core::hooks::{AfterModelResponse, ReceivedResponse, ResponseDecision};
 use haft_core::model::ModelInfo;
-use haft_protocol::ext::{InterceptMessageEnd, MessageEndDecision};
+use haft_protocol::ext::{InterceptKind, InterceptMessageEnd, MessageEndDecision};
 use haft_protocol::limits::MAX_LINE;
 use haft_protocol::message::AssistantBlock;
 use haft_protocol::text::truncate_text;
@@ -43,7 +43,7 @@ impl AfterModelResponse for ManagedExtension {
         match read_answer(content, &response.content) {
             Ok(CleanedAnswer { content, hidden, cut }) => {
                 if let Some(detail) = cut {
-                    self.report_hook_error(&format!("message_end intercept: {detail}"));
+                    self.report_mistake(InterceptKind::MessageEnd, &detail);
                 }
                 if let Some(extension) = self.handle() {
                     extension.reporter().report_hidden_text(hidden, "a changed answer");
@@ -51,12 +51,17 @@ impl AfterModelResponse for ManagedExtension {
                 ResponseDecision::Edit { by: Self::name(self).to_string(), content }
             }
             Err(detail) => {
-                self.report_hook_error(&format!(
-                    "message_end intercept: {detail}; the answer was not changed"
-                ));
+                let detail = format!("{detail}; the answer was not changed");
+                self.report_mistake(InterceptKind::MessageEnd, &detail);
                 ResponseDecision::Keep
             }
         }
+    }
+
+    /// An approved hook for answers may be there to redact them. Any other one is asked only because the hooks before
+    /// and after the model belong together.
+    fn suppresses_deltas(&self) -> bool {
+        self.spec.as_hook().is_none_or(|configured| configured.dialect.suppresses_deltas())
     }
 
     fn name(&self) -> &str {

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use haft_core::hooks::{AfterBlock, BeforeToolExecute, HookRole, PendingCall, ToolDecision};
@@ -24,7 +25,7 @@ use crate::agent::managed_extension::{InterceptFailure, ManagedExtension};
 use crate::agent::policy::FailureEffect;
 use crate::agent::tool::SanitizedToolResult;
 use crate::session::filter::InterceptorRole;
-use crate::wire::fault::{CallError, FaultCode};
+use crate::wire::fault::CallError;
 
 /// The failure of a required gate that guards no tool, as a phrase that follows its name.
 const GUARDS_NO_TOOL: &str =
@@ -72,7 +73,8 @@ impl ToolCallHook {
             false => response.without_hooks_2(InterceptKind::ToolCall),
         };
         let role = entry.tool_role(&call.name).unwrap_or(InterceptorRole::Plain);
-        let max_args = entry.offers().limits.max_line;
+        // Arguments that are as long as those of the call fit into a frame, too.
+        let max_args = entry.offers().limits.max_line.max(call.args.as_str().len());
         let decision = read_decision(response, role, &call.name, max_args)
             .and_then(|decision| check_granted(entry, &call.name, decision))
             .map_err(|detail| {
@@ -152,8 +154,7 @@ impl ToolCallHook {
     }
 
     fn report_fault(&self, detail: &str) {
-        let text = format!("tool_call intercept: {detail}");
-        self.context.reporter(self.entry.name()).report_fault(FaultCode::HookError, text);
+        self.entry.report_mistake(InterceptKind::ToolCall, detail);
     }
 }
 
@@ -175,9 +176,19 @@ impl BeforeToolExecute for ToolCallHook {
         self.entry.name().as_str()
     }
 
+    fn decision_time(&self) -> Option<Duration> {
+        let configured = self.entry.spec.as_hook()?;
+        Some(configured.timeout_for(InterceptKind::ToolCall))
+    }
+
     fn handles_unknown_tools(&self) -> bool {
         let offers = self.entry.current().offers();
-        offers.has_capability(capability::HOOKS_2) && offers.tool_calls.has_ordered_role()
+        let may_answer = offers.has_capability(capability::HOOKS_2) && offers.tool_calls.has_ordered_role();
+        may_answer || self.entry.foreign.is_some()
+    }
+
+    fn bypasses_approval(&self, tool: &str) -> bool {
+        self.entry.spec.as_hook().is_some_and(|configured| configured.vouches_for(tool))
     }
 
     fn role(&self, tool: &str) -> Option<HookRole> {

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use haft_core::hooks::{AfterToolExecute, FinishedCall, ResultDecision};
 use haft_core::tool::ToolOutput;
 use haft_protocol::ext::{
-    InterceptToolResult, ResultBlock, ToolResultChange, ToolResultDecision, ToolResultFrame,
+    InterceptKind, InterceptToolResult, ResultBlock, ToolResultChange, ToolResultDecision, ToolResultFrame,
 };
 use haft_protocol::ids::{ExtensionName, RequestId};
 use tokio_util::sync::CancellationToken;
@@ -74,7 +74,7 @@ impl ToolResultHook {
     }
 
     fn report_fault(&self, detail: &str) {
-        self.entry.report_hook_error(&format!("tool_result intercept: {detail}"));
+        self.entry.report_mistake(InterceptKind::ToolResult, detail);
     }
 }
 

@@ -37,11 +37,14 @@ impl ExtensionView<'_> {
     }
 
     /// True if the extension is starting or restarting and no process of it has ever been ready, so its
-    /// subscriptions are unknown.
+    /// subscriptions are unknown. The user configures those of a process hook.
     pub(super) fn is_new(&self) -> bool {
         let starts =
             matches!(self.slot.stage, LifecycleStage::Starting { .. } | LifecycleStage::Restarting(_));
-        starts && self.slot.stand_in.is_none() && self.snapshot.is_none_or(|now| !now.was_ready)
+        starts
+            && self.spec.as_hook().is_none()
+            && self.slot.stand_in.is_none()
+            && self.snapshot.is_none_or(|now| !now.was_ready)
     }
 
     pub(crate) fn is_files_only(&self) -> bool {
@@ -50,8 +53,11 @@ impl ExtensionView<'_> {
 
     /// True if the extension takes part in a hook now: it runs and subscribed, or it is required and its
     /// absence blocks. An extension that has never been ready may still turn out to be a gate for tool calls and
-    /// commands.
+    /// commands. A process hook always takes part, also if it never started.
     pub(crate) fn takes_part(&self, hook: InterceptKind) -> bool {
+        if let Some(known) = self.spec.as_hook() {
+            return known.dialect.takes_part(hook);
+        }
         let is_granted = self.spec.permissions.as_ref().is_none_or(|granted| granted.may_intercept(hook));
         let may_yet =
             self.is_new() && is_granted && (hook.always_blocks() || self.spec.roles.blocks_on_failure(hook));

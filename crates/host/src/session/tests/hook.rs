@@ -1,8 +1,7 @@
-//! Process hooks in virtual time: JSON-RPC with calls by the host and replies by the hook.
+//! A session with a translator in virtual time: JSON-RPC with calls by the host and replies by the hook.
 
 use super::session_fixture::SessionFixture;
 use super::*;
-use haft_adapter_picoclaw::wire::{CallLine, RuntimeEvent};
 
 fn seconds(count: u64) -> Duration {
     Duration::from_secs(count)
@@ -10,10 +9,7 @@ fn seconds(count: u64) -> Duration {
 
 /// Returns the transcript without the calls and the replies.
 fn told(fixture: &SessionFixture) -> String {
-    let lines = fixture
-        .transcript
-        .lines()
-        .filter(|line| !line.contains("hook.approve_tool") && !line.contains(" ← "));
+    let lines = fixture.transcript.lines().filter(|line| !line.contains(" → ") && !line.contains(" ← "));
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -26,8 +22,6 @@ fn hook_session_starts_answers_and_shuts_down() {
     assert!(fixture.session.has_greeted());
     fixture.approval("bash");
     fixture.line(r#"{"jsonrpc":"2.0","id":2,"result":{"approved":true}}"#);
-    let event = CallLine::notification(RuntimeEvent::default()).encode().unwrap();
-    fixture.session.send_message(OutboundMessage::Event(event), fixture.now);
     fixture.session.shutdown(fixture.now);
     fixture.settle();
     fixture.session.end("exited with status 0");
@@ -36,10 +30,9 @@ fn hook_session_starts_answers_and_shuts_down() {
     +0.000 → {"jsonrpc":"2.0","id":1,"method":"hook.hello","params":{"name":"gate","version":1,"modes":["tool"]}}
     +1.000 ← {"jsonrpc":"2.0","id":1,"result":{"ok":true,"name":"gate"}}
     +1.000 · Ready
-    +1.000 → {"jsonrpc":"2.0","id":2,"method":"hook.approve_tool","params":{"meta":{"AgentID":"","TurnID":"","ParentTurnID":"","SessionKey":"","Iteration":0,"TracePath":"","Source":""},"tool":"bash","arguments":{},"channel":"","chat_id":""}}
+    +1.000 → {"jsonrpc":"2.0","id":2,"method":"hook.approve_tool","params":{"meta":{"AgentID":"main","TurnID":"main-turn-run-0","ParentTurnID":"","SessionKey":"run","Iteration":0,"TracePath":"turn.tool.approve","Source":"runTurn"},"context":{"inbound":{"channel":"cli","chat_id":"direct","chat_type":"direct","sender_id":"user"},"scope":{"version":1,"agent_id":"main","channel":"cli","account":"","dimensions":[],"values":{}}},"tool":"bash","arguments":{},"channel":"cli","chat_id":"direct"}}
     +1.000 ← {"jsonrpc":"2.0","id":2,"result":{"approved":true}}
-    +1.000 = bash: {"approved":true}
-    +1.000 → {"jsonrpc":"2.0","method":"hook.runtime_event","params":{"id":"","kind":"","time":"","source":{"component":""},"scope":{},"correlation":{}}}
+    +1.000 = bash: {"type":"event_intercept_response","id":"2","block":false}
     +1.000 · close input
     +1.000 · Stopping
     +1.000 · Stopped
@@ -121,8 +114,8 @@ fn replies_come_in_any_order() {
     fixture.line(r#"{"jsonrpc":"2.0","id":2,"result":{}}"#);
     fixture.line(r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"method not found"}}"#);
     insta::assert_snapshot!(told(&fixture), @r#"
-    +0.000 = third: {"approved":true}
-    +0.000 = first: {}
+    +0.000 = third: {"type":"event_intercept_response","id":"4","block":false}
+    +0.000 = first: {"type":"event_intercept_response","id":"2","block":true,"reason":"Tool execution denied by approval hook"} (first: the reply to hook.approve_tool is invalid: no "approved", which denies; got {}, expected {"approved":true|false,"reason":"…"})
     +0.000 ! hook_error: second: the hook reported an error: method not found
     +0.000 = second: sent an invalid answer: the hook reported an error: method not found
     "#);
@@ -175,7 +168,7 @@ fn skips_noise_and_accepts_reply() {
     +0.000 · log: unknown_id: sent a line that answers no request and is skipped: the id is not a whole number above 0 in "{\"jsonrpc\":\"2.0\",\"id\":-2,\"result\":{\"approved\":false}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
     +0.000 · log: unknown_id: sent a line that answers no request and is skipped: no id in "{\"jsonrpc\":\"2.0\",\"id\":null,\"result\":{\"approved\":false}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
     +0.000 · log: unknown_id: sent a line that answers no request and is skipped: the id is not a whole number above 0 in "{\"jsonrpc\":\"2.0\",\"id\":true,\"result\":{\"approved\":false}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
-    +0.000 = bash: {"approved":true}
+    +0.000 = bash: {"type":"event_intercept_response","id":"2","block":false}
     "#);
 }
 
@@ -234,7 +227,7 @@ fn end_of_output_fails_open_queries() {
     fixture.session.end("exited with status 3");
     fixture.settle();
     insta::assert_snapshot!(told(&fixture), @r#"
-    +0.000 = bash: {"approved":true}
+    +0.000 = bash: {"type":"event_intercept_response","id":"2","block":false}
     +0.000 ! exited: exited with status 3
     +0.000 = edit: exited with status 3
     +0.000 · Failed { code: Exited, message: "exited with status 3" }

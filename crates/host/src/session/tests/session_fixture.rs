@@ -5,18 +5,25 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use haft_adapter_picoclaw::wire::{ApproveTool, HookHello, HookMode};
+use haft_adapter_picoclaw::peer::HookDialect;
+use haft_adapter_picoclaw::wire::HookSubscriptions;
 use haft_packages::Permissions;
 use haft_protocol::RawJson;
-use haft_protocol::codec::PlainSpan;
-use haft_protocol::ext::{CallTool, HelloAck, HostQuery, InterceptToolCall, Limits, ToolCallProgress};
+use haft_protocol::codec::{self, PlainSpan};
+use haft_protocol::ext::{
+    CallTool, ExtensionFrame, HelloAck, HostQuery, InterceptApprove, InterceptToolCall, Limits,
+    ToolCallProgress,
+};
+use haft_protocol::foreign::{ForeignDialect as _, PeerSetup};
 use haft_protocol::ids::{ExtensionName, RequestId, ToolCallId};
 
-use crate::session::dialect::{OutboundMessage, QueryAnswer, SessionDialect};
 use crate::session::hello_ack::{HelloAckFields, PreparedHelloAck};
 use crate::session::ids::RequestIdGenerator;
-use crate::session::{ExtensionSession, OutgoingQuestion, ProgressSender, SessionConfig, SessionOutput};
+use crate::session::{
+    ExtensionSession, OutgoingQuestion, ProgressSender, QueryAnswer, SessionConfig, SessionOutput,
+};
 use crate::timeouts::Timeouts;
+use crate::wire::translator::SharedTranslator;
 
 pub(super) struct SessionFixture {
     pub(super) session: ExtensionSession<&'static str>,
@@ -26,6 +33,20 @@ pub(super) struct SessionFixture {
     flushed: u64,
     pub(super) written: u64,
     pub(super) transcript: String,
+    is_translated: bool,
+}
+
+fn facts(name: &str, limits: Limits) -> SessionConfig {
+    SessionConfig {
+        name: ExtensionName::new(name),
+        greeting: None,
+        translator: None,
+        timeouts: Timeouts::default().into(),
+        limits: Arc::new(limits),
+        services: true,
+        has_terminate_signal: true,
+        granted: None,
+    }
 }
 
 impl SessionFixture {
@@ -59,11 +80,9 @@ impl SessionFixture {
             sandbox: None,
             granted: None,
         };
-        let speech = SessionDialect::Native(Some(Box::new(PreparedHelloAck::new(
-            PreparedHelloAck::encode_common(ack),
-            HelloAckFields::default(),
-        ))));
-        Self::speaking(speech, RequestIdGenerator::new("r"), limits, granted)
+        let ack = PreparedHelloAck::new(PreparedHelloAck::encode_common(ack), HelloAckFields::default());
+        let facts = SessionConfig { greeting: Some(Box::new(ack)), granted, ..facts("ext", limits) };
+        Self::configured(facts, RequestIdGenerator::new("r"))
     }
 
     /// Returns a process hook for tools that has just been started.
@@ -72,9 +91,26 @@ impl SessionFixture {
     }
 
     pub(super) fn hook_within(limits: Limits) -> Self {
-        let speech = SessionDialect::Hook(HookHello::new("gate", vec![HookMode::Tool]));
-        let ids = speech.request_ids();
-        let mut fixture = Self::speaking(speech, ids, limits, None);
+        let setup = PeerSetup {
+            name: ExtensionName::new("gate"),
+            config: None,
+            workspace: "/work".to_owned(),
+            run: "run".to_owned(),
+            user: "user".to_owned(),
+            now: String::new,
+        };
+        let watch = HookSubscriptions::parse(&[], &["before_tool"]).unwrap();
+        let peer = HookDialect::new(watch).open_peer(setup);
+        let translator = Some(SharedTranslator::new(peer.new_translator()));
+        let timeouts = Timeouts { hello: Duration::from_secs(5), ..Timeouts::default() };
+        let facts = SessionConfig {
+            translator,
+            timeouts: timeouts.into(),
+            has_terminate_signal: false,
+            ..facts("gate", limits)
+        };
+        let ids = facts.request_ids();
+        let mut fixture = Self::configured(facts, ids);
         fixture.settle();
         fixture
     }
@@ -87,26 +123,10 @@ impl SessionFixture {
         fixture
     }
 
-    fn speaking(
-        speech: SessionDialect,
-        ids: RequestIdGenerator,
-        limits: Limits,
-        granted: Option<Arc<Permissions>>,
-    ) -> Self {
+    fn configured(facts: SessionConfig, ids: RequestIdGenerator) -> Self {
         let now = Instant::now();
-        let mut timeouts = Timeouts::default();
-        if let SessionDialect::Hook(_) = &speech {
-            timeouts.hello = Duration::from_secs(5);
-        }
-        let facts = SessionConfig {
-            name: ExtensionName::new("ext"),
-            dialect: speech,
-            timeouts: timeouts.into(),
-            limits: Arc::new(limits),
-            services: true,
-            granted,
-        };
         Self {
+            is_translated: facts.translator.is_some(),
             session: ExtensionSession::new(facts, now),
             ids,
             start: now,
@@ -178,28 +198,11 @@ impl SessionFixture {
     }
 
     pub(super) fn ask(&mut self, ticket: &'static str, request: impl HostQuery, after: u64) -> RequestId {
-        self.exchange(ticket, |_, id| request.into_frame(id).into(), after)
-    }
-
-    /// Sends a hook the query to approve `bash`.
-    pub(super) fn approval(&mut self, ticket: &'static str) {
-        let question = ApproveTool { tool: "bash".into(), ..ApproveTool::default() };
-        self.exchange(ticket, |number, _| OutboundMessage::call(number, question).unwrap(), 60);
-    }
-
-    fn exchange(
-        &mut self,
-        ticket: &'static str,
-        words: impl FnOnce(u64, RequestId) -> OutboundMessage,
-        after: u64,
-    ) -> RequestId {
-        let number = self.ids.next_number();
-        let id = self.ids.request_id(number);
-        let words = words(number, id.clone());
+        let id = self.ids.request_id(self.ids.next_number());
         let after = Duration::from_secs(after);
         let question = OutgoingQuestion {
             id: id.clone(),
-            words,
+            frame: request.into_frame(id.clone()),
             what: ticket.into(),
             asked: self.now,
             after,
@@ -210,6 +213,13 @@ impl SessionFixture {
         self.session.send(question);
         self.settle();
         id
+    }
+
+    /// Sends the query to approve `bash`.
+    pub(super) fn approval(&mut self, ticket: &'static str) -> RequestId {
+        let (tool_id, tool_name) = (ToolCallId::new("t1"), "bash".into());
+        let (tool_args, resolved_paths) = (RawJson::empty_object(), Vec::new());
+        self.ask(ticket, InterceptApprove { tool_id, tool_name, tool_args, caller: None, resolved_paths }, 60)
     }
 
     pub(super) fn guard(&mut self, ticket: &'static str) -> RequestId {
@@ -235,11 +245,22 @@ impl SessionFixture {
                     self.written = number;
                     self.note("→", line.trim_end());
                 }
-                SessionOutput::Answer(ticket, Ok(QueryAnswer::Frame(response))) => {
-                    self.note("=", &format!("{ticket}: {response:?}"))
+                SessionOutput::Answer(ticket, Ok(QueryAnswer { response: Ok(response), reports, .. })) => {
+                    self.note(
+                        "=",
+                        &match self.is_translated {
+                            false => format!("{ticket}: {response:?}"),
+                            true => {
+                                let frame = codec::encode(&ExtensionFrame::from(response)).unwrap();
+                                let reports: Vec<_> =
+                                    reports.iter().map(|report| format!(" ({report})")).collect();
+                                format!("{ticket}: {}{}", frame.trim_end(), reports.concat())
+                            }
+                        },
+                    );
                 }
-                SessionOutput::Answer(ticket, Ok(QueryAnswer::Result(result))) => {
-                    self.note("=", &format!("{ticket}: {result}"));
+                SessionOutput::Answer(ticket, Ok(QueryAnswer { response: Err(mistake), .. })) => {
+                    self.note("=", &format!("{ticket}: {mistake}"));
                 }
                 SessionOutput::Answer(ticket, Err(error)) => self.note("=", &format!("{ticket}: {error}")),
                 SessionOutput::Progress(_, ToolCallProgress { id, content, details }) => {

@@ -1,17 +1,19 @@
 //! The events for observing hooks, in each form that PicoClaw has sent.
 
-use haft_packages::EventForm;
+use std::collections::BTreeSet;
+
+use haft_adapter_picoclaw::wire::EventForm;
 use haft_protocol::event::AgentEvent;
+use haft_test_support::FakePeer;
 use serde_json::{Value, json};
 
 use super::agency::{PLAIN_TURN, answers, goes_on, one_call, play, run};
-use super::{hook, host_with};
+use super::{hook, hook_with_events, host_with};
+use crate::support::{Events, builder};
 
 /// Returns the events of a turn with a call of `bash` that is denied or not.
 async fn told(form: EventForm, observe: &[&str], denied: bool) -> Vec<Value> {
-    let mut spec = hook(&["before_tool"], observe);
-    spec.event_form = form;
-    let (host, peer, events) = host_with(spec).await;
+    let (host, peer, events) = host_with(hook_with_events(form, &["before_tool"], observe)).await;
     let action = if denied { "deny_tool" } else { "continue" };
     let peer = play(peer, answers("hook.before_tool", json!({"action": action})));
     run(&host, one_call()).await;
@@ -37,6 +39,29 @@ async fn turn_with_tool_sends_eight_events() {
     assert_eq!(first["scope"]["turn_id"], told[7]["params"]["scope"]["turn_id"]);
     assert_eq!(told[7]["params"]["payload"]["FinalContent"], "two files");
     assert_eq!(told[7]["params"]["payload"]["Iterations"], 2);
+}
+
+/// Hooks that work together recognize the turn by its id.
+#[tokio::test(start_paused = true)]
+async fn hooks_that_start_together_see_the_same_turn() {
+    let events = Events::default();
+    let (mut builder, mut peers) = (builder(&events), Vec::new());
+    for name in ["a", "b"] {
+        let (peer, reader, writer) = FakePeer::pair();
+        builder = builder.hook_streams(name, hook(&["before_tool"], &[]), reader, writer);
+        peers.push(play(peer, goes_on));
+    }
+    let host = builder.start().await;
+    run(&host, one_call()).await;
+    host.shutdown().await;
+    let mut turns = BTreeSet::new();
+    for peer in peers {
+        let calls = peer.await.unwrap();
+        turns.extend(
+            calls.iter().filter_map(|call| call["params"]["meta"]["TurnID"].as_str().map(str::to_owned)),
+        );
+    }
+    assert_eq!(turns.len(), 1, "{turns:?}");
 }
 
 #[tokio::test(start_paused = true)]

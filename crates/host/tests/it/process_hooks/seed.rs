@@ -5,17 +5,18 @@
 
 use std::sync::{Arc, Mutex};
 
+use haft_adapter_picoclaw::wire::EventForm;
 use haft_core::hooks::{
     BeforeModelRequest, CancellationToken, OutgoingRequest, RequestDecision, RequestEdit,
 };
 use haft_core::model::RequestOptions;
-use haft_packages::{EventForm, HookSpec};
+use haft_packages::HookSpec;
 use haft_protocol::message::AssistantBlock;
 use haft_test_support::FakePeer;
 use serde_json::Value;
 
 use super::agency::{Does, Made, Ran, Script, Stage, call, goes_on, play, said, tool};
-use super::hook;
+use super::hook_with_events;
 use crate::support::{Events, builder};
 
 const SEED: &str = include_str!("../../../../adapters/picoclaw/fixtures/compat/seed.jsonl");
@@ -225,7 +226,7 @@ fn spec(params: &Value, event_form: EventForm) -> HookSpec {
     let points = [("llm", "before_llm"), ("tool", "before_tool"), ("approve", "approve_tool")];
     let points: Vec<&str> =
         points.iter().filter(|(mode, _)| modes.contains(&(*mode).into())).map(|(_, point)| *point).collect();
-    HookSpec { event_form, ..hook(&points, &["tool_exec_start"]) }
+    hook_with_events(event_form, &points, &["tool_exec_start"])
 }
 
 /// Returns the model's answer that causes this query or event.
