@@ -15,6 +15,7 @@ use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{InterceptHook, InterceptKind};
 use haft_protocol::ids::ExtensionName;
 use tokio::sync::{oneshot, watch};
+use tokio::time::error::Elapsed;
 use tokio::time::{Duration, timeout_at};
 use tokio_util::sync::CancellationToken;
 
@@ -104,7 +105,12 @@ impl ManagedExtension {
     pub(crate) fn with_view<T>(&self, at: impl FnOnce(ExtensionView<'_>) -> T) -> T {
         let slot = self.slot.borrow();
         let now = slot.instance.as_ref().map(ExtensionHandle::snapshot);
-        at(ExtensionView { slot: &slot, snapshot: now.as_deref(), spec: &self.spec })
+        at(ExtensionView {
+            slot: &slot,
+            snapshot: now.as_deref(),
+            spec: &self.spec,
+            patience: self.timeouts.awaited_hello,
+        })
     }
 
     pub(crate) fn has_name(&self, name: &ExtensionName) -> bool {
@@ -178,7 +184,9 @@ impl ManagedExtension {
             return Ok(());
         }
         let known = async {
-            self.wait_until_settled().await;
+            if self.wait_for_hello().await.is_err() {
+                return Ok(());
+            }
             let deadline = Deadline::after(self.timeouts.intercept);
             let known = timeout_at(deadline.at(), self.wait_while_new()).await;
             known.map_err(|_| self.not_ready_error(&deadline))
@@ -198,6 +206,20 @@ impl ManagedExtension {
     /// True if the extension intercepts tool calls, but of none of these tools.
     pub(crate) fn guards_no_tool(&self, tools: &[String]) -> bool {
         self.with_view(|now| now.guards_no_tool(tools))
+    }
+
+    /// Waits until the start has ended; fails if the extension may join late and nothing waits for it any longer.
+    async fn wait_for_hello(&self) -> Result<(), Elapsed> {
+        let settled = self.wait_until_settled();
+        tokio::pin!(settled);
+        loop {
+            let left = self.with_view(|now| now.remaining_patience()).unwrap_or(self.timeouts.awaited_hello);
+            match tokio::time::timeout(left, &mut settled).await {
+                Ok(()) => return Ok(()),
+                Err(elapsed) if !self.with_view(|now| now.is_new()) => return Err(elapsed),
+                Err(_) => {}
+            }
+        }
     }
 
     async fn wait_while_new(&self) {

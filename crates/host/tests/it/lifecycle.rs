@@ -34,7 +34,7 @@ async fn hello_ack_contains_configuration() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn missing_hello_delays_start_briefly_and_calls_until_deadline() {
+async fn missing_hello_delays_start_briefly_and_calls_for_ten_seconds() {
     let (_silent, reader, writer) = FakePeer::pair();
     let events = Events::default();
     let start = tokio::time::Instant::now();
@@ -47,7 +47,14 @@ async fn missing_hello_delays_start_briefly_and_calls_until_deadline() {
         "no declaration makes it a gate"
     );
     assert_eq!(blocked(&host, &call("bash", json!({}))).await, None);
-    assert_eq!(start.elapsed(), Duration::from_secs(60), "it may be a gate until its deadline");
+    assert_eq!(start.elapsed(), Duration::from_secs(10), "it may be a gate, but it may be late");
+    assert_eq!(blocked(&host, &call("bash", json!({}))).await, None);
+    assert_eq!(
+        (start.elapsed(), state(&host, "silent")),
+        (Duration::from_secs(10), ExtensionState::Starting)
+    );
+    host.wait_until_settled().await;
+    assert_eq!(start.elapsed(), Duration::from_secs(60));
     assert_eq!(events.faults(), [fault("silent", "hello_timeout")]);
     assert!(matches!(state(&host, "silent"), ExtensionState::Failed { code: FaultCode::HelloTimeout, .. }));
     assert!(host.hook_source().hooks().before_tool_execute.is_empty());

@@ -19,10 +19,10 @@ pub(super) struct BurstJoiner {
 
 impl BurstJoiner {
     /// Takes the events that arrived together and returns those to handle now.
-    pub(super) fn join(&mut self, now: Instant, events: Vec<Event>) -> Vec<Event> {
+    pub(super) fn join_keys(&mut self, now: Instant, events: Vec<Event>) -> Vec<Event> {
         let mut joined = Vec::new();
         if self.ends_at().is_some_and(|at| at <= now) {
-            joined.extend(self.finish());
+            joined.extend(self.finish_paste());
         }
         let mut run = Vec::new();
         for event in events {
@@ -31,7 +31,7 @@ impl BurstJoiner {
                 continue;
             }
             self.end_run(now, std::mem::take(&mut run), &mut joined);
-            joined.extend(self.finish());
+            joined.extend(self.finish_paste());
             joined.push(event);
         }
         self.end_run(now, run, &mut joined);
@@ -44,7 +44,7 @@ impl BurstJoiner {
     }
 
     /// Returns the held paste.
-    pub(super) fn finish(&mut self) -> Option<Event> {
+    pub(super) fn finish_paste(&mut self) -> Option<Event> {
         self.last_at.take().map(|_| Event::Paste(std::mem::take(&mut self.held)))
     }
 
@@ -98,7 +98,7 @@ mod tests {
     fn typed_line_passes_at_once() {
         let (mut joiner, now) = (BurstJoiner::default(), Instant::now());
         for text in ["a", "hello\n", "\n", "\n\n"] {
-            assert_eq!(joiner.join(now, keys(text)), keys(text), "{text:?}");
+            assert_eq!(joiner.join_keys(now, keys(text)), keys(text), "{text:?}");
         }
         assert_eq!(joiner.ends_at(), None);
     }
@@ -107,14 +107,14 @@ mod tests {
     fn lines_in_several_reads_become_one_paste() {
         let (mut joiner, now) = (BurstJoiner::default(), Instant::now());
         let soon = now + timeouts::PASTE_REST / 2;
-        assert_eq!(joiner.join(now, keys("one\ntwo")), []);
-        assert_eq!(joiner.join(soon, keys("\n")), [], "the newline is part of the paste");
-        assert_eq!(joiner.join(soon, keys("three\n")), []);
+        assert_eq!(joiner.join_keys(now, keys("one\ntwo")), []);
+        assert_eq!(joiner.join_keys(soon, keys("\n")), [], "the newline is part of the paste");
+        assert_eq!(joiner.join_keys(soon, keys("three\n")), []);
         let end = joiner.ends_at().unwrap();
         assert_eq!(end, soon + timeouts::PASTE_REST);
-        assert_eq!(joiner.finish(), Some(paste("one\ntwo\nthree\n")));
+        assert_eq!(joiner.finish_paste(), Some(paste("one\ntwo\nthree\n")));
         assert_eq!(joiner.ends_at(), None);
-        assert_eq!(joiner.join(end, keys("x\n")), keys("x\n"));
+        assert_eq!(joiner.join_keys(end, keys("x\n")), keys("x\n"));
     }
 
     #[test]
@@ -126,10 +126,10 @@ mod tests {
         events.extend(keys("c"));
         let mut expect = vec![paste("a\nb"), escape];
         expect.extend(keys("c"));
-        assert_eq!(joiner.join(now, events), expect);
-        assert_eq!(joiner.join(now, keys("d\ne")), []);
+        assert_eq!(joiner.join_keys(now, events), expect);
+        assert_eq!(joiner.join_keys(now, keys("d\ne")), []);
         let later = now + timeouts::PASTE_REST + Duration::from_millis(1);
-        assert_eq!(joiner.join(later, keys("f")), [vec![paste("d\ne")], keys("f")].concat());
+        assert_eq!(joiner.join_keys(later, keys("f")), [vec![paste("d\ne")], keys("f")].concat());
     }
 
     #[test]

@@ -215,7 +215,7 @@ impl<I: UserInterface, P: ProgramServices> TerminalDriver<I, P> {
                 self.set_appearance(appearance);
             }
         }
-        let input = self.bursts.join(now, input);
+        let input = self.bursts.join_keys(now, input);
         self.send_events(input).await
     }
 
@@ -265,7 +265,7 @@ impl<I: UserInterface, P: ProgramServices> TerminalDriver<I, P> {
             self.send_events(events).await?;
         }
         if self.bursts.ends_at().is_some_and(|at| at <= now) {
-            let paste = self.bursts.finish();
+            let paste = self.bursts.finish_paste();
             self.send_events(paste).await?;
         }
         if self.tick_due.take_if(|at| *at <= now).is_some() {

@@ -1,5 +1,7 @@
 //! An extension at one moment, as the basis for decisions.
 
+use std::time::Duration;
+
 use haft_packages::ExtensionSpec;
 use haft_protocol::ext::InterceptKind;
 
@@ -15,6 +17,8 @@ pub(crate) struct ExtensionView<'a> {
     pub(super) slot: &'a ExtensionSlot,
     pub(super) snapshot: Option<&'a ExtensionSnapshot>,
     pub(super) spec: &'a ExtensionSpec,
+    /// The time for which calls wait for the `hello` of an extension that may be a gate.
+    pub(super) patience: Duration,
 }
 
 impl ExtensionView<'_> {
@@ -42,9 +46,25 @@ impl ExtensionView<'_> {
         let starts =
             matches!(self.slot.stage, LifecycleStage::Starting { .. } | LifecycleStage::Restarting(_));
         starts
+            && !self.is_overdue()
             && self.spec.as_hook().is_none()
             && self.slot.stand_in.is_none()
             && self.snapshot.is_none_or(|now| !now.was_ready)
+    }
+
+    /// True if the extension has sent no `hello` for so long that no call waits for it any longer: it joins late. A
+    /// required extension and a gate of the manifest are awaited until their deadline.
+    fn is_overdue(&self) -> bool {
+        self.remaining_patience().is_some_and(|left| left.is_zero())
+    }
+
+    /// Returns the time for which calls still wait for `hello`; `None` if no limit applies.
+    pub(super) fn remaining_patience(&self) -> Option<Duration> {
+        let LifecycleStage::Starting { since: Some(since), greeted: false } = self.slot.stage else {
+            return None;
+        };
+        let may_be_late = !self.spec.roles.required && !self.spec.roles.is_gate();
+        may_be_late.then(|| self.patience.saturating_sub(since.elapsed()))
     }
 
     pub(crate) fn is_files_only(&self) -> bool {

@@ -16,7 +16,7 @@ const DEMO: &str = "/demo";
 
 pub(super) fn login(state: &mut AppState, args: &str) {
     if args.is_empty() {
-        return connect(state);
+        return connect_model(state);
     }
     let provider = args.split_whitespace().next().unwrap_or_default();
     if provider != args {
@@ -44,7 +44,7 @@ pub(super) fn login(state: &mut AppState, args: &str) {
 }
 
 /// Opens the list of providers: to connect a model, or to save a key.
-pub(in crate::app) fn connect(state: &mut AppState) {
+pub(in crate::app) fn connect_model(state: &mut AppState) {
     state.pending_picker = Some(PendingPicker::Login);
     state.out.ask_backend(BackendRequest::Providers);
 }
@@ -95,7 +95,7 @@ fn provider_detail(provider: &LoginProvider) -> String {
 
 pub(in crate::app) fn apply_login_choice(state: &mut AppState, key: &str) {
     match key {
-        LOOK_AGAIN => return connect(state),
+        LOOK_AGAIN => return connect_model(state),
         DEMO => {
             state.flash("playing the demo…");
             return state.out.ask_backend(BackendRequest::Demo);

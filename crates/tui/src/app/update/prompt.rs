@@ -87,7 +87,7 @@ fn dispatch_input(state: &mut AppState, unsent: &UnsentMessage) {
             if *source != MessageSource::LinearInput {
                 state.stack.composer.restore_prompts([&submission.content]);
             }
-            login::connect(state);
+            login::connect_model(state);
         }
         ParsedInput::Prompt => {
             add_to_history(state, submission);

@@ -206,7 +206,7 @@ fn handle_hello(state: &mut AppState, data: HelloData) {
         state.out.set_session(data.session.clone());
         state.load_conversation(&data.session);
         if state.session.has_no_model() && !state.awaits_session_choice {
-            login::connect(state);
+            login::connect_model(state);
         }
     }
 }
