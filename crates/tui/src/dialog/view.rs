@@ -29,7 +29,7 @@ struct RowSplit {
 impl RowSplit {
     /// Divides the rows. Each part gets one row, then up to half of the rest, then all that the other leaves. The
     /// body comes first.
-    fn divide(height: u16, body: usize, control: usize) -> Self {
+    fn divide_rows(height: u16, body: usize, control: usize) -> Self {
         let room = usize::from(height);
         if room < 2 || body == 0 {
             return Self { body: 0, gap: 0, control: height };
@@ -62,7 +62,7 @@ impl Dialog {
         self.drawn = Some((area.width >= width && area.height >= height, look.now));
         let inner = frame::inner_area(area);
         let body = self.body.row_count(&self.question, inner.width, &look.theme);
-        let parts = RowSplit::divide(inner.height, body, self.control_rows(inner.width));
+        let parts = RowSplit::divide_rows(inner.height, body, self.control_rows(inner.width));
         let body = Rect { height: parts.body, ..inner };
         self.body.draw(&self.question, body, buffer, look);
         let locked = self.update_lock();
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn divides_rows_between_body_and_control() {
         let parts = |height, body, control| {
-            let RowSplit { body, gap, control } = RowSplit::divide(height, body, control);
+            let RowSplit { body, gap, control } = RowSplit::divide_rows(height, body, control);
             (body, gap, control)
         };
         assert_eq!(parts(10, 3, 1), (3, 1, 1));
