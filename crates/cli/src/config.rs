@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use anyhow::Context as _;
 use haft_config::{
-    Config, ConfigLayer, ConfigRow, ContextFile, Home, LayerSource, SettingOrigin, TrustDecision,
+    Config, ConfigLayer, ConfigRow, ContextFile, Home, LayerSource, SettingOrigin, Template, TrustDecision,
 };
 use haft_core::sanitize::sanitize_line;
 use serde_json::{Value, json};
@@ -55,10 +55,8 @@ fn context_lines(resources: &PromptResources) -> anyhow::Result<String> {
     let skills = resources.skills.skills.iter();
     let skills = skills.map(|skill| format!("skill {} in {}", skill.name, skill.dir.display()));
     let templates = resources.find_templates().templates.into_iter();
-    let templates = templates.map(|template| match &template.path {
-        Some(path) => format!("template /{} in {}", template.name, path.display()),
-        None => format!("template /{}, built-in", template.name),
-    });
+    let templates = templates
+        .filter_map(|Template { name, path, .. }| Some(format!("template /{name} in {}", path?.display())));
     let lines = system.into_iter().chain(files).chain(skills).chain(templates);
     let lines: Vec<_> = lines.map(|line| sanitize_line(&line)).collect();
     let nothing = "haft's own system prompt; no context files, no skills and no templates";
@@ -122,6 +120,7 @@ fn as_json(config: &Config, resources: &PromptResources) -> anyhow::Result<Strin
     let skills = resources.skills.skills.iter();
     let skills: Vec<_> = skills.map(|skill| json!({"name": skill.name, "path": skill.dir})).collect();
     let templates = resources.find_templates().templates.into_iter();
+    let templates = templates.filter(|template| template.path.is_some());
     let templates: Vec<_> =
         templates.map(|template| json!({"name": template.name, "path": template.path})).collect();
     let all = json!({

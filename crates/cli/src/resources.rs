@@ -300,7 +300,9 @@ mod tests {
             let answer = ExtensionResources { extension, dir: self.at("ext"), origin, is_confined, paths };
             let problems = resources.add_extension_files(&[answer]);
             let skills = resources.skill_summaries().into_iter().map(|skill| skill.name);
-            let templates = resources.find_templates().templates.into_iter().map(|template| template.name);
+            let templates = resources.find_templates().templates.into_iter();
+            let templates =
+                templates.filter(|template| template.path.is_some()).map(|template| template.name);
             let root = format!("{}/", self.root.path().display());
             (
                 skills.chain(templates).collect(),

@@ -96,14 +96,14 @@ fn reports_templates_of_untrusted_project() {
     let scene = Scene::new(vec![Scenario::text("Hi."); 4]);
     fs::create_dir_all(scene.world.project().join(".haft/prompts")).unwrap();
     assert_eq!(scene.haft(&["-p", "hi"]).expect(0).stderr, "", "there is none yet");
-    write(&scene.world.project(), &[(".haft/prompts/review.md", "Review $1.")]);
+    write(&scene.world.project(), &[(".haft/prompts/check.md", "Review $1.")]);
     let unused = "haft: not used, because the project is not trusted: .haft/prompts; run `haft trust` to review and trust it\n";
     assert_eq!(scene.haft(&["-p", "hi"]).expect(0).stderr, unused);
-    let ran = scene.haft(&["-p", "/review a.rs"]);
+    let ran = scene.haft(&["-p", "/check a.rs"]);
     let told =
-        "haft: /review is a template of the project, which is not trusted; the prompt was sent unchanged\n";
+        "haft: /check is a template of the project, which is not trusted; the prompt was sent unchanged\n";
     assert_eq!(ran.expect(0).stderr, format!("{unused}{told}"));
-    scene.haft(&["-p", "--trust-project", "/review a.rs"]).expect(0);
+    scene.haft(&["-p", "--trust-project", "/check a.rs"]).expect(0);
     assert_eq!(said(scene.server.requests().last().unwrap(), "user"), ["Review a.rs."]);
 }
 

@@ -71,6 +71,8 @@ fn hides_secrets_from_extensions() {
         return;
     };
     command.envs(SECRETS.map(|name| (name, SECRET)));
+    // The address of a proxy is no secret, but the user and the password in it are.
+    command.env("HTTPS_PROXY", format!("http://me:{SECRET}@proxy:3128"));
     Running::start(command, None).wait().expect(0);
     assert_eq!(scene.marks(), ["control environ", "control mem", "control fd", "looked at haft"]);
 }

@@ -87,7 +87,9 @@ async fn discarded_turn_leaves_no_messages() {
 
 #[tokio::test(start_paused = true)]
 async fn conversation_is_compacted() {
-    let answers = [Answer::Say("First."), Answer::Say("Second."), Answer::Say("Two things were said.")];
+    let long =
+        "The parser reads each line twice, because the first reading finds the end of the quoted text only.";
+    let answers = [Answer::Say(long), Answer::Say("Second."), Answer::Say("Two things were said.")];
     let mut client = Client::of(Program::new(answers));
     // There is nothing to sum up.
     client.ask(json!({"type": "compact"})).await;

@@ -267,8 +267,8 @@ fn reload_replaces_the_skills_and_templates_of_an_extension() {
     write(&more.join("mop.md"), "Mop $1.");
     client.done("reload_ext", &json!({}));
     let commands = client.done("list_commands", &json!({}));
-    let names: Vec<_> =
-        commands["commands"].as_array().unwrap().iter().map(|command| &command["name"]).collect();
+    let names = commands["commands"].as_array().unwrap().iter().map(|command| &command["name"]);
+    let names: Vec<_> = names.filter(|name| *name != "init" && *name != "review").collect();
     assert_eq!(names, ["mop", "skill:polish"]);
     client.prompt("/mop attic");
     client.end().expect(0);
