@@ -55,7 +55,7 @@ pub fn joined_text(content: &[ContentBlock]) -> String {
     content.iter().filter_map(ContentBlock::as_text).collect::<Vec<_>>().join("\n")
 }
 
-/// The begin of the text of an attached file, before its name.
+/// The beginning of the text of an attached file, before its name.
 const ATTACHED: &str = "<file path=\"";
 
 /// Returns the block of a file that a prompt attaches. `name` is one line without `"`.

@@ -204,7 +204,7 @@ impl Model for HttpModel {
         }
         let responses = RequestDriver::prepare_request(&self.setup, &cancel, &request).await?;
         let fallback = fallback.clone();
-        Ok(FallbackRun { responses, chat: None, fallback, request, cancel }.into_stream())
+        Ok(FallbackRun { responses, chat: None, fallback, request, cancel, is_over: false }.into_stream())
     }
 }
 

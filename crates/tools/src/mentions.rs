@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use haft_core::TextFilter;
 use haft_core::hooks::{AttachedFile, OnInput, UserInput, UserInputDecision};
 use haft_core::sanitize::sanitize_line;
 use haft_core::tool::{Tool, ToolContext, ToolOutput};
@@ -22,6 +23,13 @@ use crate::read::{ReadArgs, ReadTool};
 /// The maximum number of files in one prompt.
 const MOST_FILES: usize = 20;
 
+/// The maximum number of words of one prompt that may be mentions: a pasted log can have any number.
+const MOST_MENTIONS: usize = 200;
+
+/// The text in place of a file beyond a limit.
+const NOT_ATTACHED: &str =
+    "[not attached: the prompt mentions too many or too long files; read it with the tools]";
+
 /// The maximum size of all attached texts of a prompt, in bytes.
 const MOST_BYTES: usize = 256 * 1024;
 
@@ -32,6 +40,7 @@ const CLOSING: &[char] = &['.', ',', ';', ':', '!', '?', ')', ']', '}', '>', '"'
 /// model's own tools read them, with the same rules and limits; an image becomes an image of the prompt. A mention
 /// without a file stays text. Only what a person writes has mentions.
 pub struct FileMentions {
+    filter: TextFilter,
     environment: Arc<dyn Environment>,
     read: Arc<dyn Tool>,
     ls: Arc<dyn Tool>,
@@ -52,10 +61,15 @@ struct FileMention {
 }
 
 impl FileMentions {
-    /// Creates the hook with the tools of a session; `None` if they lack `read` or `ls`.
-    pub fn new(environment: Arc<dyn Environment>, tools: &[Arc<dyn Tool>]) -> Option<Self> {
+    /// Creates the hook with the tools of a session; `None` if they lack `read` or `ls`. `filter` removes secrets from the
+    /// attached texts, as from the results of tools.
+    pub fn new(
+        environment: Arc<dyn Environment>,
+        tools: &[Arc<dyn Tool>],
+        filter: TextFilter,
+    ) -> Option<Self> {
         let named = |name: &str| tools.iter().find(|tool| tool.spec().name == name).cloned();
-        Some(Self { environment, read: named(ReadTool::NAME)?, ls: named(LsTool::NAME)? })
+        Some(Self { filter, environment, read: named(ReadTool::NAME)?, ls: named(LsTool::NAME)? })
     }
 
     /// Returns the mention with the kind of its file; tries the spellings in order.
@@ -96,18 +110,21 @@ impl OnInput for FileMentions {
             return UserInputDecision::Keep;
         }
         let (mut changed, mut seen, mut bytes) = (input.clone(), BTreeSet::new(), 0);
-        for spellings in find_mentions(&input.text) {
+        for spellings in find_mentions(&input.text).into_iter().take(MOST_MENTIONS) {
             let Some((mention, kind)) = self.find_file(spellings).await else { continue };
-            if seen.len() == MOST_FILES || !seen.insert(mention.clone()) {
+            if !seen.insert(mention.clone()) {
+                continue;
+            }
+            if seen.len() > MOST_FILES {
+                let text = NOT_ATTACHED.to_owned();
+                changed.attached.push(AttachedFile { name: mention.name(), text });
                 continue;
             }
             let output = self.read_file(cancel, &mention, kind).await;
-            let mut text = joined_text(&output.content);
-            if bytes + text.len() > MOST_BYTES {
-                text =
-                    "[not attached: the files of this prompt are too long together; read it with the tools]"
-                        .to_owned();
-            }
+            let text = joined_text(&output.content);
+            let text = self.filter.apply(&text).unwrap_or(text);
+            let fits = bytes + text.len() <= MOST_BYTES;
+            let text = if fits { text } else { NOT_ATTACHED.to_owned() };
             bytes += text.len();
             let images = output.content.into_iter().filter_map(|block| match block {
                 ContentBlock::Image(image) => Some(image),
@@ -192,10 +209,12 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("src")).unwrap();
         fs::write(dir.path().join("src/main.rs"), "one\ntwo\nthree\nfour\n").unwrap();
+        fs::write(dir.path().join(".env"), "KEY=sk-1\n").unwrap();
         fs::write(dir.path().join("a plan.md"), "first\nsecond\n").unwrap();
         let environment: Arc<dyn Environment> = Arc::new(HostEnvironment::new(dir.path()));
         let tools = builtin_tools(Arc::clone(&environment));
-        let hook = FileMentions::new(environment, &tools).unwrap();
+        let filter = TextFilter::new(|text| text.contains("sk-1").then(|| text.replace("sk-1", "***")));
+        let hook = FileMentions::new(environment, &tools, filter).unwrap();
         let decision = hook.on_input(&CancellationToken::new(), &UserInput::new(text, source)).await;
         let UserInputDecision::Change(input) = decision else { return Vec::new() };
         assert_eq!(input.text, text, "the text stays as it was written");
@@ -215,6 +234,7 @@ mod tests {
         assert_eq!(typed("see @src/").await, pairs(&[("src/", "main.rs\n")]));
         let quoted = typed("@\"a plan.md\" and @\"a plan.md\":2").await;
         assert_eq!(quoted, pairs(&[("a plan.md", "first\nsecond\n"), ("a plan.md:2", "second\n")]));
+        assert_eq!(typed("@.env").await, pairs(&[(".env", "KEY=***\n")]));
         let lines = typed("what does @src/main.rs:2-3 do?").await;
         assert_eq!(lines.len(), 1, "{lines:?}");
         assert!(lines[0].0 == "src/main.rs:2-3" && lines[0].1.starts_with("two\nthree\n"), "{lines:?}");

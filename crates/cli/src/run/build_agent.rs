@@ -296,7 +296,10 @@ pub(crate) async fn build_agent(parts: RunParts, ends: SessionOutputs) -> anyhow
     let services = ServiceTools::new(environment.clone()).keep_out_of(parts.home.root());
     let environment: Arc<dyn Environment> = Arc::new(environment);
     let builtin = builtin_tools(Arc::clone(&environment));
-    let mentions = FileMentions::new(environment, &builtin);
+    // A client of `haft rpc` attaches what it wants.
+    let has_mentions = !matches!(parts.host.mode, Some(HostMode::Rpc));
+    let mentions =
+        FileMentions::new(environment, &builtin, parts.secrets.text_filter()).filter(|_| has_mentions);
     let SessionOutputs { events, frontend, attach: joined } = ends;
     parts.trust_event.into_iter().for_each(|event| events(event));
     // An extension can add the first skill later.

@@ -75,11 +75,14 @@ pub(crate) async fn choose_by_name(
     name: &str,
     asked: &ModelInfo,
 ) -> anyhow::Result<Arc<dyn Model>> {
-    let (_, fixed) = provider_of(&model_preferences(args, setup), setup.settings(), first);
+    let preference = model_preferences(args, setup);
+    let (owner, fixed) = provider_of(&preference, setup.settings(), first);
     let (provider, model) =
         resolve_model(name, &asked.provider, fixed, &setup.models, &MachineWithKeys::new(&setup.auth));
-    // A name with its provider is used even if haft does not know the model.
-    if name != format!("{provider}/{model}") {
+    // A name with its provider is used even if haft does not know the model. haft does not know the models of a server
+    // whose address the user set.
+    let is_own_server = preference.base_url.is_some() && provider == owner;
+    if name != format!("{provider}/{model}") && !is_own_server {
         check_known_model(setup, &provider, &model).await?;
     }
     choose_for_client(args, setup, first, &provider, &model).await

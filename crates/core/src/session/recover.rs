@@ -113,9 +113,7 @@ impl fmt::Display for SessionRepair {
                     "the session is read-only: a newer version of haft wrote it (format {version}; this version supports {FORMAT_VERSION}); upgrade haft"
                 )
             }
-            Self::Unanswered => f.write_str(
-                "the last answer was cut off: the run ended before it was complete, so the session does not contain it",
-            ),
+            Self::Unanswered => f.write_str("the last run ended before the model's answer was complete"),
             Self::Moved { from, to, reason, .. } => {
                 write!(
                     f,

@@ -283,7 +283,7 @@ async fn call_waits_for_hello_only_as_long_as_for_a_gate() {
     (config.timeouts.awaited_hello, config.timeouts.start_patience) = (short, short);
     let mut silent = named("silent", "silent", dir.path());
     silent.origin = ExtensionOrigin::Global;
-    let host = Host::builder(config).specs(vec![silent].into()).start().await;
+    let host = Host::builder(config).specs(vec![silent]).start().await;
     let call = ToolCall { id: ToolCallId::new("t1"), name: "ls".into(), args: RawJson::parse("{}").unwrap() };
     for hook in host.hook_source().hooks().before_tool_execute {
         let decision = hook.before_tool_execute(&CancellationToken::new(), &call).await;

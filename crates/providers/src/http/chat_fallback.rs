@@ -47,6 +47,8 @@ pub(super) struct FallbackRun {
     pub(super) fallback: Arc<ChatFallback>,
     pub(super) request: ModelRequest,
     pub(super) cancel: CancellationToken,
+    /// True after an error that ends the stream.
+    pub(super) is_over: bool,
 }
 
 impl FallbackRun {
@@ -59,6 +61,9 @@ impl FallbackRun {
     }
 
     async fn next(&mut self) -> Option<Result<ModelEvent, ModelError>> {
+        if self.is_over {
+            return None;
+        }
         if self.chat.is_none() {
             let item = self.responses.next().await;
             if !self.responses.lacks_path() {
@@ -66,7 +71,10 @@ impl FallbackRun {
             }
             match RequestDriver::prepare_request(&self.fallback.setup, &self.cancel, &self.request).await {
                 Ok(chat) => self.chat = Some(chat),
-                Err(error) => return Some(Err(error)),
+                Err(error) => {
+                    self.is_over = true;
+                    return Some(Err(error));
+                }
             }
         }
         let item = self.chat.as_mut()?.next().await;

@@ -33,8 +33,6 @@ pub(super) fn get_models(
         for known in models.iter_mut().filter(|known| Some(&known.provider) == own.as_ref()) {
             known.available = None;
         }
-        models.retain(|known| wish.all == Some(true) || known.is_available());
-        models.sort_by_key(|known| !known.is_available());
         if let Some((ModelInfo { provider, model }, facts)) = asked
             && !models.iter().any(|known| known.provider == provider && known.id == model)
         {
@@ -53,6 +51,8 @@ pub(super) fn get_models(
                 available: None,
             });
         }
+        models.retain(|known| wish.all == Some(true) || known.is_available());
+        models.sort_by_key(|known| !known.is_available());
         reply_data(ModelsData { models })
     })
 }

@@ -3,13 +3,14 @@
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use haft_test_support::model_server::{AnswerFault, Scenario, WireFormat};
+use haft_test_support::model_server::{AnswerFault, Scenario};
 use serde_json::{Value, json};
 
 use super::rpc_client::{Client, text_of};
 use super::running::eventually;
 use super::scene::{Scene, bash};
 use crate::world::Ended;
+use crate::world::World;
 
 /// A model that plays these messages, by a script.
 fn script(answers: &[&str]) -> Scene {
@@ -163,8 +164,10 @@ fn lists_models_and_switches_model() {
 
 #[test]
 fn set_model_refuses_unknown_ids_and_suggests_a_known_one() {
-    let scene = Scene::speaking(WireFormat::Anthropic, vec![]);
-    let mut client = Client::of(&scene, &[]);
+    let world = World::new();
+    let mut command = world.command(&["rpc"]);
+    command.env("ANTHROPIC_API_KEY", "sk-unused");
+    let mut client = Client::start(command);
     let (code, error) = client.refused("set_model", &json!({"model": "claude-sonet-5-5"}));
     assert!(
         code == "model_not_found" && error.contains("did you mean claude-sonnet-5-5?"),

@@ -76,7 +76,7 @@ fn check(wire: WireFormat, mut seed: u64) {
 
 #[test]
 fn reports_answer_that_was_cut_off() {
-    const CUT_OFF: &str = "the last answer was cut off: the run ended before it was complete";
+    const CUT_OFF: &str = "the last run ended before the model";
     let hangs = || Scenario::text("I begin.").fault(AnswerFault::Hang);
     let answers =
         vec![hangs(), Scenario::text("One."), Scenario::text("Two."), hangs(), Scenario::text("Three.")];

@@ -58,8 +58,7 @@ impl AfterModelResponse for ManagedExtension {
         }
     }
 
-    /// An approved hook for answers may be there to redact them. Any other one is asked only because the hooks before
-    /// and after the model belong together.
+    /// A native extension may redact answers. A process hook suppresses deltas only if it intercepts answers.
     fn suppresses_deltas(&self) -> bool {
         self.spec.as_hook().is_none_or(|configured| configured.dialect.suppresses_deltas())
     }

@@ -11,7 +11,7 @@ use super::super::intent::{AnswerUse, ChoiceUse};
 use super::super::menu::{session_rows, tool_row, tree_rows};
 use super::super::pending_request::PendingRequest;
 use super::super::state::AppState;
-use super::super::{BackendRequest, NO_MODEL, SettingRow, settings};
+use super::super::{BackendRequest, SettingRow, settings};
 use crate::dialog::{AnswerKind, Question};
 use crate::picker::{PickerAbilities, PickerRow};
 
@@ -75,8 +75,7 @@ const ALL_MODELS: &str = "/all";
 /// Shows the models that can be used, and the others on request.
 pub(super) fn pick_model(state: &mut AppState, all: bool) {
     let models = state.stack.composer.completions().models.as_deref().unwrap_or_default();
-    let listed = models.iter().filter(|model| model.provider != NO_MODEL);
-    let (shown, others): (Vec<_>, Vec<_>) = listed.partition(|model| all || model.is_available());
+    let (shown, others): (Vec<_>, Vec<_>) = models.iter().partition(|model| all || model.is_available());
     let mut rows: Vec<PickerRow> = shown
         .into_iter()
         .map(|model| PickerRow {

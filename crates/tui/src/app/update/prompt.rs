@@ -73,6 +73,9 @@ fn dispatch_input(state: &mut AppState, unsent: &UnsentMessage) {
             add_to_history(state, submission);
             (command.run)(state, args);
         }
+        ParsedInput::External(name, _) if state.session.has_no_model() && asks_model(state, name) => {
+            refuse_without_model(state, submission, *source);
+        }
         ParsedInput::External(name, args) => {
             add_to_history(state, submission);
             let command = RunCommand { name: name.to_owned(), args: args.to_owned() };
@@ -83,11 +86,7 @@ fn dispatch_input(state: &mut AppState, unsent: &UnsentMessage) {
             shell::run_shell_command(state, command.to_owned(), send_output);
         }
         ParsedInput::Prompt if state.session.has_no_model() => {
-            state.show_error("no model is selected; the prompt was not sent");
-            if *source != MessageSource::LinearInput {
-                state.stack.composer.restore_prompts([&submission.content]);
-            }
-            login::connect_model(state);
+            refuse_without_model(state, submission, *source)
         }
         ParsedInput::Prompt => {
             add_to_history(state, submission);
@@ -98,6 +97,21 @@ fn dispatch_input(state: &mut AppState, unsent: &UnsentMessage) {
             send_message(state, submission.clone(), when, is_plain(submission));
         }
     }
+}
+
+/// True if a command is a template or a skill. Commands of extensions may do without a model.
+fn asks_model(state: &AppState, name: &str) -> bool {
+    let known = state.stack.composer.completions().external_command(name);
+    known.is_some_and(|command| command.extension.is_none())
+}
+
+/// Returns a message to the composer and offers the models.
+fn refuse_without_model(state: &mut AppState, submission: &Submission, source: MessageSource) {
+    state.show_error("no model is selected; the prompt was not sent");
+    if source != MessageSource::LinearInput {
+        state.stack.composer.restore_prompts([&submission.content]);
+    }
+    login::connect_model(state);
 }
 
 fn effective_timing(state: &AppState, when: DeliveryTime) -> DeliveryTime {

@@ -14,10 +14,10 @@ use haft_protocol::rpc::{
 };
 use serde::de::DeserializeOwned;
 
-use super::super::BackendRequest;
 use super::super::deferred_input::QueueSyncState;
 use super::super::pending_request::{ListUse, PendingRequest, TakeBackUse};
 use super::super::state::AppState;
+use super::super::{BackendRequest, NO_MODEL};
 use crate::editor::{EditorContent, Submission};
 use crate::timeouts;
 
@@ -245,7 +245,8 @@ fn update_extensions(state: &mut AppState, data: ExtensionsData, shown: ListUse)
     }
 }
 
-fn update_models(state: &mut AppState, data: ModelsData, shown: ListUse) {
+fn update_models(state: &mut AppState, mut data: ModelsData, shown: ListUse) {
+    data.models.retain(|model| model.provider != NO_MODEL);
     state.stack.composer.update_completions(|known| known.models = Some(data.models));
     match shown {
         ListUse::CacheOnly => {}

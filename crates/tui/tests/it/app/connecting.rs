@@ -84,3 +84,15 @@ fn login_with_a_model_replaces_a_key() {
     fake.keys("enter");
     assert!(!fake.take_log().contains("set_model"));
 }
+
+#[test]
+fn template_waits_for_a_model_and_command_of_an_extension_does_not() {
+    let mut fake = Fake::without_model(AppOptions::default());
+    fake.keys("esc");
+    fake.take_log();
+    fake.enter("/review main");
+    assert_eq!(log(&mut fake), "? Providers");
+    fake.keys("esc ctrl+u");
+    fake.enter("/todo");
+    assert!(log(&mut fake).contains("> run_command"), "an extension may do without a model");
+}

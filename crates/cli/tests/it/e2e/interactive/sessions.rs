@@ -54,7 +54,7 @@ fn row_reports_answer_that_was_cut_off() {
     assert!(eventually(|| !scene.server.requests().is_empty()));
     running.kill();
     let terminal = TerminalSession::at(scene, &["-c"]);
-    terminal.sees(&["first", "session: the last answer was cut off"]);
+    terminal.sees(&["first", "session: the last run ended before"]);
     terminal.say("again");
     terminal.sees(&["One."]);
     terminal.leave();
