@@ -53,6 +53,7 @@ pub use keys::{
     value_text,
 };
 pub use layers::{Config, ConfigFiles, DisabledHook, ExtensionPlace, ExtensionSettings};
+pub use nearest::nearest_name;
 pub use origin::{KeyLocations, Owner, SettingOrigin, SourcedValue};
 pub use picoclaw::HooksFile;
 pub use project::UntrustedItem;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context as _;
 use async_trait::async_trait;
-use haft_config::{AuthFile, SettingOrigin, Settings};
+use haft_config::{AuthFile, SettingOrigin, Settings, nearest_name};
 use haft_core::model::{Model, ModelInfo, ModelSource, ThinkingLevel};
 use haft_providers::{
     ChooseError, FallbackModel, ModelChoice, ModelPreference, ModelsFile, choose_model, resolve_model,
@@ -90,15 +90,11 @@ pub(crate) async fn choose_by_name(
 
 /// Fails if the models of the provider are known and this one is not among them.
 async fn check_known_model(setup: &RunSetup, provider: &str, model: &str) -> anyhow::Result<()> {
-    /// The minimum similarity, from 0 to 1, of a suggested name.
-    const ALIKE: f64 = 0.7;
     let known = model_ids(setup, provider).await;
     if known.is_empty() || known.iter().any(|id| id == model) {
         return Ok(());
     }
-    let likeness = |id: &str| strsim::jaro_winkler(id, model);
-    let nearest = known.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-    let hint = match nearest.filter(|id| likeness(id) >= ALIKE) {
+    let hint = match nearest_name(model, known.iter().map(String::as_str)) {
         Some(id) => format!("did you mean {id}?"),
         None => "haft --list-models lists the known models;".to_owned(),
     };

@@ -5,15 +5,12 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use haft_core::hooks::{CancellationToken, ToolDecision};
 use haft_core::tool::ToolOwner;
 use haft_host::{DiscoveredExtensions, ExtensionState, Host, HostConfig};
 use haft_packages::{ExtensionOrigin, ExtensionSpec, GuardRoles, LaunchPlan};
-use haft_protocol::RawJson;
-use haft_protocol::content::ToolCall;
 use haft_protocol::event::ExtensionFault;
 use haft_protocol::ext::InterceptKind;
-use haft_protocol::ids::{ExtensionName, ToolCallId};
+use haft_protocol::ids::ExtensionName;
 use haft_test_support::PATIENCE;
 use serde_json::json;
 
@@ -272,24 +269,6 @@ async fn user_and_manifest_set_deadline_of_hello() {
     for name in ["usual", "gate-by-user"] {
         assert_eq!(state(&host, name), ExtensionState::Starting, "{name}");
     }
-    host.shutdown().await;
-}
-
-#[tokio::test]
-async fn call_waits_for_hello_only_as_long_as_for_a_gate() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut config = brisk_config();
-    let short = Duration::from_millis(50);
-    (config.timeouts.awaited_hello, config.timeouts.start_patience) = (short, short);
-    let mut silent = named("silent", "silent", dir.path());
-    silent.origin = ExtensionOrigin::Global;
-    let host = Host::builder(config).specs(vec![silent]).start().await;
-    let call = ToolCall { id: ToolCallId::new("t1"), name: "ls".into(), args: RawJson::parse("{}").unwrap() };
-    for hook in host.hook_source().hooks().before_tool_execute {
-        let decision = hook.before_tool_execute(&CancellationToken::new(), &call).await;
-        assert_eq!(decision, ToolDecision::Allow);
-    }
-    assert_eq!(state(&host, "silent"), ExtensionState::Starting, "it may still join");
     host.shutdown().await;
 }
 
