@@ -8,7 +8,7 @@ use haft_protocol::event::AgentEvent;
 use haft_protocol::message::Rfc3339Time;
 
 use crate::compact::CompactSettings;
-use crate::hooks::{HookSet, HookSource, PromptSection};
+use crate::hooks::{HookSet, HookSource, OnWaitPoint, PromptSection};
 use crate::model::{Model, ModelSource, RequestReview, ThinkingLevel};
 use crate::prompt::SystemPrompt;
 use crate::queue::MessageQueues;
@@ -120,6 +120,13 @@ impl AgentState {
         for source in &self.config.sources {
             hooks.extend(source.hooks());
         }
+        hooks
+    }
+
+    /// Returns the current hooks that wait for points of a run.
+    pub(crate) fn current_wait_points(&self) -> Vec<Arc<dyn OnWaitPoint>> {
+        let mut hooks = self.config.hooks.wait_points.clone();
+        hooks.extend(self.config.sources.iter().flat_map(|source| source.wait_points()));
         hooks
     }
 }

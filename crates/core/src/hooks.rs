@@ -211,6 +211,11 @@ pub trait HookSource: Send + Sync {
     /// Returns the current hooks, in order.
     fn hooks(&self) -> HookSet;
 
+    /// Returns the current hooks of [`HookSet::wait_points`] alone. A run asks for them more often than for the others.
+    fn wait_points(&self) -> Vec<Arc<dyn OnWaitPoint>> {
+        self.hooks().wait_points
+    }
+
     /// Returns a tool that the model called and the agent does not have, for example the tool of an extension that is
     /// still starting. Returns `None` if there is no such tool or the run was cancelled.
     async fn late_tool(&self, _cancel: &CancellationToken, _name: &str) -> Option<Arc<dyn Tool>> {

@@ -69,7 +69,7 @@ impl RunContext {
 
 /// Waits until all hooks have handled a point of a run.
 pub(crate) async fn wait_for_hooks(agent: &AgentState, cancel: &CancellationToken, point: &WaitPoint) {
-    let hooks = agent.current_hooks().wait_points;
+    let hooks = agent.current_wait_points();
     let waits = hooks.iter().map(|hook| AssertUnwindSafe(hook.on_wait_point(cancel, point)).catch_unwind());
     // A hook that panicked has nothing to decide.
     _ = join_all(waits).await;

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures::future::{Either, select};
 use haft_core::ExtensionToolRunner;
-use haft_core::hooks::{HookSet, HookSource};
+use haft_core::hooks::{HookSet, HookSource, OnWaitPoint};
 use haft_core::tool::Tool;
 use haft_protocol::ext::{
     CompletionItem, HostFrame, InterceptKind, InterceptProjectTrust, PanelClose, PanelKey, PanelResize,
@@ -32,9 +32,9 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::events::{EventBroadcaster, ForeignBroadcaster};
 use crate::agent::hook_context::{GateHost, HookContext};
 use crate::agent::hooks::{ApproveHook, DenyAllHook, ToolCallHook, ToolResultHook};
-use crate::agent::managed_extension::{ExtensionView, ManagedExtension};
+use crate::agent::managed_extension::ManagedExtension;
 use crate::agent::tool::ExtensionTool;
-use crate::agent::wait_points::SessionStartBarrier;
+use crate::agent::wait_points::{SessionStartBarrier, is_wait_point};
 use crate::session::ExtensionState;
 use crate::supervision::config::HostConfig;
 use crate::wire::fault::FaultCode;
@@ -233,18 +233,6 @@ impl Host {
         }
     }
 
-    /// Adds the hooks of the role `wait`. A prompt first waits for the handlers of the session start.
-    fn add_wait_hooks(&self, hooks: &mut HookSet, entries: &[Arc<ManagedExtension>]) {
-        if !self.inner.shared.session_start.is_settled() {
-            hooks.before_agent_start.push(Arc::new(SessionStartBarrier(Arc::clone(&self.inner.shared))));
-        }
-        for entry in entries {
-            if !self.inner.gates.is_disabled(entry.name()) && entry.waits_for_runs() {
-                hooks.wait_points.push(Arc::clone(entry) as _);
-            }
-        }
-    }
-
     fn event_broadcaster(&self, entries: Vec<Arc<ManagedExtension>>) -> EventBroadcaster {
         EventBroadcaster::new(entries, &self.inner.shared)
     }
@@ -315,7 +303,10 @@ impl HookSource for Host {
         if let Some(why) = set.blocked.clone() {
             hooks.before_tool_execute.push(Arc::new(DenyAllHook { why }));
         }
-        self.add_wait_hooks(&mut hooks, &set.entries);
+        // A prompt first waits for the handlers of the session start.
+        if !self.inner.shared.session_start.is_settled() {
+            hooks.before_agent_start.push(Arc::new(SessionStartBarrier(Arc::clone(&self.inner.shared))));
+        }
         for entry in &set.entries {
             let off = self.inner.gates.is_disabled(entry.name());
             entry.with_view(|now| {
@@ -327,10 +318,11 @@ impl HookSource for Host {
                 if off {
                     return;
                 }
-                add_hooks_of(&mut hooks, entry, &now, &context);
+                now.hooks().for_each(|kind| add_hook(&mut hooks, entry, kind, &context));
             });
         }
         drop(set);
+        hooks.wait_points = self.wait_points();
         hooks.observers.push(Arc::new(self.event_broadcaster(observing)));
         if !foreign.is_empty() {
             let shared = Arc::clone(&self.inner.shared);
@@ -338,64 +330,58 @@ impl HookSource for Host {
         }
         hooks
     }
+
+    fn wait_points(&self) -> Vec<Arc<dyn OnWaitPoint>> {
+        let waits = |entry: &&Arc<ManagedExtension>| {
+            !self.inner.gates.is_disabled(entry.name())
+                && entry.with_view(|now| now.hooks().any(is_wait_point))
+        };
+        self.inner.set().entries.iter().filter(waits).map(|entry| Arc::clone(entry) as _).collect()
+    }
 }
 
-/// Adds the hooks in which an extension takes part.
-fn add_hooks_of(
+/// Adds a hook in which an extension takes part.
+fn add_hook(
     hooks: &mut HookSet,
     entry: &Arc<ManagedExtension>,
-    now: &ExtensionView<'_>,
+    kind: InterceptKind,
     context: &Arc<HookContext>,
 ) {
-    if now.takes_part(InterceptKind::Input) {
-        hooks.on_input.push(Arc::clone(entry) as _);
-    }
-    if now.takes_part(InterceptKind::UserBash) {
-        hooks.on_user_bash.push(Arc::clone(entry) as _);
-    }
-    if now.takes_part(InterceptKind::BeforeSwitch) {
-        hooks.before_switch.push(Arc::clone(entry) as _);
-    }
-    if now.takes_part(InterceptKind::BeforeFork) {
-        hooks.before_fork.push(Arc::clone(entry) as _);
-    }
-    if now.takes_part(InterceptKind::BeforeTree) {
-        hooks.before_tree.push(Arc::clone(entry) as _);
-    }
-    if now.takes_part(InterceptKind::BeforeAgentStart) {
-        hooks.before_agent_start.push(Arc::clone(entry) as _);
-    }
-    if now.takes_part(InterceptKind::Context) {
-        hooks.before_model_request.push(Arc::clone(entry) as _);
-    }
-    if now.takes_part(InterceptKind::BeforeProviderRequest) {
-        hooks.before_provider_request.push(Arc::clone(entry) as _);
-    }
-    if now.takes_part(InterceptKind::MessageEnd) {
-        hooks.after_model_response.push(Arc::clone(entry) as _);
-    }
-    if now.takes_part(InterceptKind::BeforeSettle) {
-        hooks.before_settle.push(Arc::clone(entry) as _);
-    }
-    if now.takes_part(InterceptKind::BeforeCompact) {
-        hooks.before_compact.push(Arc::clone(entry) as _);
-    }
-    if now.takes_part(InterceptKind::TurnStart) {
-        hooks.before_turn.push(Arc::clone(entry) as _);
-    }
-    if now.takes_part(InterceptKind::ToolCall) {
-        let hook = ToolCallHook::new(Arc::clone(entry), Arc::clone(context));
-        hooks.before_tool_execute.push(Arc::new(hook));
-    }
-    if now.takes_part(InterceptKind::Approve) {
-        hooks.approve_tool.push(Arc::new(ApproveHook::new(Arc::clone(entry), Arc::clone(context))));
-    }
-    if now.takes_part(InterceptKind::ToolResult) {
-        let hook = ToolResultHook::new(Arc::clone(entry), Arc::clone(context));
-        hooks.after_tool_execute.push(Arc::new(hook));
-    }
-    if now.takes_part(InterceptKind::AssistantMessage) {
-        hooks.before_assistant_message.push(Arc::clone(entry) as _);
+    let entry = Arc::clone(entry);
+    match kind {
+        InterceptKind::Input => hooks.on_input.push(entry),
+        InterceptKind::UserBash => hooks.on_user_bash.push(entry),
+        InterceptKind::BeforeSwitch => hooks.before_switch.push(entry),
+        InterceptKind::BeforeFork => hooks.before_fork.push(entry),
+        InterceptKind::BeforeTree => hooks.before_tree.push(entry),
+        InterceptKind::BeforeAgentStart => hooks.before_agent_start.push(entry),
+        InterceptKind::Context => hooks.before_model_request.push(entry),
+        InterceptKind::BeforeProviderRequest => hooks.before_provider_request.push(entry),
+        InterceptKind::MessageEnd => hooks.after_model_response.push(entry),
+        InterceptKind::BeforeSettle => hooks.before_settle.push(entry),
+        InterceptKind::BeforeCompact => hooks.before_compact.push(entry),
+        InterceptKind::TurnStart => hooks.before_turn.push(entry),
+        InterceptKind::ToolCall => {
+            hooks.before_tool_execute.push(Arc::new(ToolCallHook::new(entry, Arc::clone(context))));
+        }
+        InterceptKind::Approve => {
+            hooks.approve_tool.push(Arc::new(ApproveHook::new(entry, Arc::clone(context))));
+        }
+        InterceptKind::ToolResult => {
+            hooks.after_tool_execute.push(Arc::new(ToolResultHook::new(entry, Arc::clone(context))));
+        }
+        InterceptKind::AssistantMessage => hooks.before_assistant_message.push(entry),
+        // The host asks about these itself.
+        InterceptKind::Resources
+        | InterceptKind::ProjectTrust
+        | InterceptKind::SessionStart
+        | InterceptKind::SessionShutdown => {}
+        // See `wait_points`.
+        InterceptKind::AgentStart
+        | InterceptKind::AgentEnd
+        | InterceptKind::TurnEnd
+        | InterceptKind::MessageStart
+        | InterceptKind::ToolEnd => {}
     }
 }
 

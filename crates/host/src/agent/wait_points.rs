@@ -14,19 +14,19 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::managed_extension::ManagedExtension;
 use crate::supervision::host_context::HostContext;
 
-impl ManagedExtension {
-    /// True if the extension waits for an event of runs.
-    pub(crate) fn waits_for_runs(&self) -> bool {
-        const RUNS: [InterceptKind; 5] = [
-            InterceptKind::AgentStart,
-            InterceptKind::AgentEnd,
-            InterceptKind::TurnEnd,
-            InterceptKind::MessageStart,
-            InterceptKind::ToolEnd,
-        ];
-        self.with_view(|now| RUNS.iter().any(|&kind| now.takes_part(kind)))
-    }
+/// True if a run waits for the handlers of this event.
+pub(crate) fn is_wait_point(kind: InterceptKind) -> bool {
+    matches!(
+        kind,
+        InterceptKind::AgentStart
+            | InterceptKind::AgentEnd
+            | InterceptKind::TurnEnd
+            | InterceptKind::MessageStart
+            | InterceptKind::ToolEnd
+    )
+}
 
+impl ManagedExtension {
     /// Waits until the extension has handled an event, if it is subscribed. A failure is reported and has no
     /// other effect.
     async fn wait_for_handler<H: InterceptHook<Decision = ()>>(

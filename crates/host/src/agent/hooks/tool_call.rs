@@ -67,15 +67,15 @@ impl ToolCallHook {
             caller: caller.filter(|_| entry.offers().has_capability(capability::HOST_SERVICES)).cloned(),
             resolved_paths: resolved_paths.to_vec(),
         });
-        let response = entry.query_with_clock(cancel, question, *clock).await?;
-        let response = match entry.offers().has_capability(capability::HOOKS_2) {
-            true => response,
-            false => response.without_hooks_2(InterceptKind::ToolCall),
-        };
+        let mut response = entry.query_with_clock(cancel, question, *clock).await?;
+        let offers = entry.offers();
+        if !offers.has_capability(capability::HOOKS_2) {
+            *response = (*response).without_hooks_2(InterceptKind::ToolCall);
+        }
         let role = entry.tool_role(&call.name).unwrap_or(InterceptorRole::Plain);
         // Arguments that are as long as those of the call fit into a frame, too.
-        let max_args = entry.offers().limits.max_line.max(call.args.as_str().len());
-        let decision = read_decision(response, role, &call.name, max_args)
+        let max_args = offers.limits.max_line.max(call.args.as_str().len());
+        let decision = read_decision(*response, role, &call.name, max_args)
             .and_then(|decision| check_granted(entry, &call.name, decision))
             .map_err(|detail| {
                 self.report_fault(&detail);
@@ -232,16 +232,17 @@ impl From<ToolCallQuery> for Intercept {
 }
 
 impl InterceptHook for ToolCallQuery {
-    type Decision = EventInterceptResponse;
+    /// Boxed: the whole response passes through several futures.
+    type Decision = Box<EventInterceptResponse>;
 
     const KIND: InterceptKind = InterceptKind::ToolCall;
 
-    fn read(response: EventInterceptResponse) -> Result<EventInterceptResponse, AnswerError> {
-        Ok(response)
+    fn read(response: EventInterceptResponse) -> Result<Self::Decision, AnswerError> {
+        Ok(response.into())
     }
 
-    fn respond(response: EventInterceptResponse, id: RequestId) -> EventInterceptResponse {
-        EventInterceptResponse { id, ..response }
+    fn respond(response: Self::Decision, id: RequestId) -> EventInterceptResponse {
+        EventInterceptResponse { id, ..*response }
     }
 }
 

@@ -87,6 +87,16 @@ impl ExtensionView<'_> {
         may_yet || due && counts() || self.spec.roles.requires_hook(hook)
     }
 
+    /// Returns the hooks in which the extension takes part now.
+    pub(crate) fn hooks(&self) -> impl Iterator<Item = InterceptKind> {
+        // The agent asks at every point of a run. A running extension without a role in its manifest takes part only
+        // where it subscribed, so the other hooks need no look.
+        let is_known = self.spec.as_hook().is_none() && !self.spec.roles.is_gate() && !self.is_new();
+        let all = if is_known { &[] } else { InterceptKind::ALL };
+        let subscribed = self.offers().filter(|_| is_known).into_iter().flat_map(|offers| &offers.intercepts);
+        all.iter().chain(subscribed).copied().filter(|hook| self.takes_part(*hook))
+    }
+
     /// True if the extension intercepts tool calls, but of none of these tools.
     pub(super) fn guards_no_tool(&self, tools: &[String]) -> bool {
         self.is_alive()
