@@ -83,4 +83,6 @@ pub use show::{InsertCall, SetEditorCall, SetTitleCall, SetWorkingCall, ShowCall
 pub use status::SetStatus;
 pub use subscription::{InterceptRole, Subscription};
 pub use tool::{ResultBlock, ToolCallFrame, ToolCallProgress, ToolResultFrame, joined_result_text};
-pub use zot_call::{SubmitSlash, SubmitText, ToolCancel, ToolRequest, ToolRequestCancel, ToolRequestResult};
+pub use zot_call::{
+    OpenPanel, SubmitSlash, SubmitText, ToolCancel, ToolRequest, ToolRequestCancel, ToolRequestResult,
+};

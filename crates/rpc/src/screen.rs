@@ -195,6 +195,7 @@ impl Frontend for SessionScreen {
             }
             ShowCall::SetEditor(SetEditorCall { text }) => RpcEvent::SetEditor { extension, text },
             ShowCall::Insert(InsertCall { text }) => RpcEvent::Insert { extension, text },
+            ShowCall::OpenPanel(panel) => return self.open_panel(&extension, &panel),
         });
     }
 

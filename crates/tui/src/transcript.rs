@@ -99,10 +99,10 @@ impl Transcript {
     pub fn restore(&mut self, messages: &[Message]) {
         let view = TranscriptView { height: self.view.height, ..TranscriptView::default() };
         let running = self.calls.take_running(&mut self.doc);
-        let TranscriptDocument { folds, mut layouts, .. } = std::mem::take(&mut self.doc);
+        let TranscriptDocument { folds, thinking_label, mut layouts, .. } = std::mem::take(&mut self.doc);
         layouts.kept.clear();
         *self = Self {
-            doc: TranscriptDocument { folds, layouts, ..TranscriptDocument::default() },
+            doc: TranscriptDocument { folds, thinking_label, layouts, ..TranscriptDocument::default() },
             view,
             ..Self::default()
         };
@@ -132,6 +132,11 @@ impl Transcript {
                 }
             }
         }
+    }
+
+    /// Sets the text that stands for hidden thoughts, from the next ones on; `None` for haft's own.
+    pub fn set_thinking_label(&mut self, label: Option<CleanLine>) {
+        self.doc.thinking_label = label;
     }
 
     /// Handles an event. Events without a place in the transcript change nothing.

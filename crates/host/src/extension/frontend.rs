@@ -27,7 +27,7 @@ pub type EventSink = Arc<dyn Fn(AgentEvent) + Send + Sync>;
 /// Every method has a default without effect, so that no extension hangs or fails without a screen.
 #[async_trait]
 pub trait Frontend: Send + Sync {
-    /// Opens the panel of a command; replaces an open panel.
+    /// Opens a panel; replaces an open panel.
     fn open_panel(&self, _extension: &ExtensionName, _panel: &Panel) {}
 
     /// Draws an extension's panel. Ignored unless that panel is open.
@@ -42,8 +42,12 @@ pub trait Frontend: Send + Sync {
     /// Inserts text into the editor at the cursor, for a command.
     fn insert(&self, _extension: &ExtensionName, _text: &str) {}
 
-    /// Changes the screen for an extension.
-    fn show(&self, _extension: &ExtensionName, _show: &ShowCall) {}
+    /// Changes the screen for an extension. `open_panel` opens a panel, also without a screen.
+    fn show(&self, extension: &ExtensionName, show: &ShowCall) {
+        if let ShowCall::OpenPanel(panel) = show {
+            self.open_panel(extension, panel);
+        }
+    }
 
     /// Asks the person a question of an extension. Returns soon after `cancel`; the answer is then ignored.
     /// Without a person, the question ends at once without an answer.

@@ -10,8 +10,8 @@ use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::error::DecodeError;
 use haft_protocol::ext::{
     ExtensionFrame, Hello, HostCall, HostCallError, HostCallKind, HostCallProgress, HostFrame, HostResult,
-    PROTOCOL_VERSION, Pong, QueryResponse, RegisterCommand, RegisterRejected, RegisterTool, SubmitSlash,
-    Subscribe, ToolCallProgress, capability,
+    PROTOCOL_VERSION, Pong, QueryResponse, RegisterCommand, RegisterRejected, RegisterTool, ShowCall,
+    SubmitSlash, Subscribe, ToolCallProgress, capability,
 };
 use haft_protocol::foreign::{BadAnswer, ForeignAnswer, TranslatedPart};
 use haft_protocol::ids::RequestId;
@@ -20,7 +20,7 @@ use super::calls::{CallRefusal, ReplyForm, ServedRequest, first_line};
 use super::grants::{reject_mirror, reject_tool, split_granted};
 use super::mirror_parts::MirrorParts;
 use super::offers::ExtensionOffers;
-use super::output::{CallId, QueryAnswer};
+use super::output::{CallId, HostCallTask, QueryAnswer};
 use super::pending::{OpenQuestion, QuestionFate, QuestionKind};
 use super::rates::LoopingCall;
 use super::unrequested::{RateOverrun, UnrequestedFrames};
@@ -158,6 +158,9 @@ impl<T> ExtensionSession<T> {
                 self.on_host_call(submit.into_host_call(), ReplyForm::HostResult, bytes, now)
             }
             ExtensionFrame::SubmitSlash(submit) => self.on_submit_slash(submit, bytes, now),
+            ExtensionFrame::OpenPanel(open) => {
+                self.on_host_call(open.into_host_call(), ReplyForm::HostResult, bytes, now)
+            }
             ExtensionFrame::CallTool(call) => {
                 let reply = ReplyForm::ToolResult(call.name.clone());
                 self.on_host_call(call.into_host_call(), reply, bytes, now);
@@ -480,6 +483,9 @@ impl<T> ExtensionSession<T> {
                 if let Some(waiting) = self.calls.waiting_request(&request.id) {
                     self.pending.stop_time(waiting, now);
                 }
+                if matches!(request.task, HostCallTask::Show(ShowCall::OpenPanel(_))) {
+                    self.unasked.flush_panels(&mut self.out);
+                }
                 self.out.push(SessionOutput::Call(request));
             }
             Err(refusal) => {
@@ -691,6 +697,7 @@ fn is_unrequested(frame: &ExtensionFrame, phase: &ConnectionPhase) -> bool {
         | ExtensionFrame::HostCallCancel(_)
         | ExtensionFrame::Submit(_)
         | ExtensionFrame::SubmitSlash(_)
+        | ExtensionFrame::OpenPanel(_)
         | ExtensionFrame::CallTool(_)
         | ExtensionFrame::CallToolCancel(_)
         | ExtensionFrame::Pong(_) => false,

@@ -6,11 +6,11 @@ use crate::codec::{CheckedJson, FrameSet};
 use crate::ext::{
     CancelRequest, ClearNotes, CommandCompletions, CommandCompletionsResponse, CommandInvoked,
     CommandResponse, EntriesFrame, EventFrame, EventGap, EventIntercept, EventInterceptResponse, Hello,
-    HelloAck, HostCall, HostCallCancel, HostCallProgress, HostResult, LifecycleEvent, Notify, PanelClose,
-    PanelKey, PanelRender, PanelResize, Ping, Pong, Ready, RegisterCommand, RegisterRejected, RegisterTool,
-    SessionEvent, SetStatus, Shutdown, ShutdownAck, StateFrame, SubmitSlash, SubmitText, Subscribe,
-    ToolCallFrame, ToolCallProgress, ToolCancel, ToolRequest, ToolRequestCancel, ToolRequestResult,
-    ToolResultFrame,
+    HelloAck, HostCall, HostCallCancel, HostCallProgress, HostResult, LifecycleEvent, Notify, OpenPanel,
+    PanelClose, PanelKey, PanelRender, PanelResize, Ping, Pong, Ready, RegisterCommand, RegisterRejected,
+    RegisterTool, SessionEvent, SetStatus, Shutdown, ShutdownAck, StateFrame, SubmitSlash, SubmitText,
+    Subscribe, ToolCallFrame, ToolCallProgress, ToolCancel, ToolRequest, ToolRequestCancel,
+    ToolRequestResult, ToolResultFrame,
 };
 use crate::read;
 
@@ -83,6 +83,8 @@ frames! {
         Submit(SubmitText) = "submit",
         /// Runs a command, as in newer zot versions.
         SubmitSlash(SubmitSlash) = "submit_slash",
+        /// Opens a panel, as in newer zot versions.
+        OpenPanel(OpenPanel) = "open_panel",
         /// Runs a tool of the model, as in newer zot versions. Needs the capability `call_tool`.
         CallTool(ToolRequest) = "call_tool",
         /// Cancels a `call_tool`.

@@ -32,8 +32,8 @@ pub struct HostCall {
     pub id: Option<RequestId>,
     /// The operation: `read`, `write`, `edit` or `exec`; since haft, with `files`: `lock_file` or
     /// `unlock_file`; with `models`: `call_tool` or `complete`; with `asks`: `confirm`,
-    /// `select`, `input` or `editor`; with `shows`: `set_title`, `set_working`, `set_editor` or
-    /// `insert`; with `bus`: `emit`; with `session`: a command of the RPC protocol.
+    /// `select`, `input` or `editor`; with `shows`: `set_title`, `set_working`, `set_editor`,
+    /// `insert` or `open_panel`; with `bus`: `emit`; with `session`: a command of the RPC protocol.
     #[serde(deserialize_with = "crate::ids::printable")]
     pub call: String,
     /// The arguments: those of the tool `read`, `write`, `edit` or `bash`, those of the question, or
@@ -198,6 +198,8 @@ host_calls! {
     SetEditor = "set_editor", Ui, HostCallTarget::Screen;
     /// Insert text into the input field.
     Insert = "insert", Ui, HostCallTarget::Screen;
+    /// Open a panel.
+    OpenPanel = "open_panel", Ui, HostCallTarget::Screen;
     /// Send a message to other extensions.
     Emit = "emit", Bus, HostCallTarget::Bus;
     /// Return the state of the session.

@@ -1,4 +1,5 @@
-//! Calls of `host_call` that change the screen: `set_title`, `set_working`, `set_editor` and `insert`.
+//! Calls of `host_call` that change the screen: `set_title`, `set_working`, `set_editor`, `insert`
+//! and `open_panel`.
 //! They require the capability `shows` and the permission `ui`. They have no value, so they need no
 //! `id`.
 //!
@@ -8,7 +9,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::HostCallKind;
+use super::{HostCallKind, Panel};
 use crate::error::without_position;
 use crate::json::RawJson;
 
@@ -24,6 +25,8 @@ pub enum ShowCall {
     SetEditor(SetEditorCall),
     /// Inserts text into the input field, at the cursor.
     Insert(InsertCall),
+    /// Opens a panel, as a command does.
+    OpenPanel(Panel),
 }
 
 /// The arguments of `set_title`.
@@ -48,6 +51,9 @@ pub struct SetWorkingCall {
     /// The duration of a frame in milliseconds, 40 to 5,000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval_ms: Option<u64>,
+    /// The text that stands for hidden thoughts, from the next ones on: one line. Empty for haft's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinking: Option<String>,
 }
 
 /// The arguments of `set_editor`.
@@ -67,7 +73,13 @@ pub struct InsertCall {
 impl SetWorkingCall {
     /// Returns the call that restores haft's own line.
     pub fn reset() -> Self {
-        Self { text: Some(String::new()), visible: Some(true), frames: Some(Vec::new()), interval_ms: None }
+        Self {
+            text: Some(String::new()),
+            visible: Some(true),
+            frames: Some(Vec::new()),
+            interval_ms: None,
+            thinking: Some(String::new()),
+        }
     }
 }
 
@@ -83,6 +95,7 @@ impl ShowCall {
             HostCallKind::SetWorking => args.read().map(Self::SetWorking),
             HostCallKind::SetEditor => args.read().map(Self::SetEditor),
             HostCallKind::Insert => args.read().map(Self::Insert),
+            HostCallKind::OpenPanel => args.read().map(Self::OpenPanel),
             _ => return None,
         };
         Some(read.map_err(|error| without_position(&error)))
@@ -95,6 +108,7 @@ impl ShowCall {
             Self::SetWorking(_) => HostCallKind::SetWorking,
             Self::SetEditor(_) => HostCallKind::SetEditor,
             Self::Insert(_) => HostCallKind::Insert,
+            Self::OpenPanel(_) => HostCallKind::OpenPanel,
         }
     }
 }
@@ -124,7 +138,7 @@ mod tests {
     #[test]
     fn kinds_of_shows_have_the_screen_as_target() {
         for kind in HostCallKind::ALL {
-            let args = RawJson::parse(r#"{"text":"x"}"#).unwrap();
+            let args = RawJson::parse(r#"{"text":"x","id":"p"}"#).unwrap();
             let shows = ShowCall::read(*kind, &args);
             assert_eq!(shows.is_some(), kind.target() == crate::ext::HostCallTarget::Screen, "{kind}");
             assert!(shows.is_none_or(|show| show.unwrap().kind() == *kind));

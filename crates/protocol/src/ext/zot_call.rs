@@ -4,6 +4,7 @@
 //! ```json
 //! {"type":"submit","text":"Run the tests."}
 //! {"type":"submit_slash","text":"/review src"}
+//! {"type":"open_panel","panel":{"id":"clock","lines":["12:00"]}}
 //! {"type":"call_tool","id":"t1","name":"grep","args":{"pattern":"TODO"}}
 //! {"type":"tool_result","id":"t1","name":"grep","content":[{"type":"text","text":"main.rs:1: TODO"}],"is_error":false}
 //! ```
@@ -14,6 +15,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::host_call::{HostCall, HostCallKind};
 use super::model_call::CallToolArgs;
+use super::panel::Panel;
 use super::tool::ResultBlock;
 use crate::ids::RequestId;
 use crate::json::RawJson;
@@ -30,6 +32,13 @@ pub struct SubmitText {
 pub struct SubmitSlash {
     /// The command: `/`, its name, and its arguments.
     pub text: String,
+}
+
+/// Opens a panel, like the call `open_panel` without a result.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct OpenPanel {
+    /// The panel.
+    pub panel: Panel,
 }
 
 /// Runs a tool of the model, like the call `call_tool`. The host answers with `tool_result`.
@@ -80,6 +89,13 @@ impl SubmitText {
     /// Returns the call that does the same.
     pub fn into_host_call(self) -> HostCall {
         unnamed_call(HostCallKind::Prompt, &BTreeMap::from([("message", self.text.as_str())]))
+    }
+}
+
+impl OpenPanel {
+    /// Returns the call that does the same.
+    pub fn into_host_call(self) -> HostCall {
+        unnamed_call(HostCallKind::OpenPanel, &self.panel)
     }
 }
 

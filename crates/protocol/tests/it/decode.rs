@@ -43,7 +43,7 @@ fn reads_known_frames() {
 
 #[test]
 fn unknown_frames_keep_their_id() {
-    check(r#"{"type":"open_panel","panel":{"id":"p"}}"#, "unknown open_panel");
+    check(r#"{"type":"draw_panel","panel":{"id":"p"}}"#, "unknown draw_panel");
     check(r#"{"type":"widget","id":"7","name":"x"}"#, "unknown widget #7");
     check(r#"{"type":"widget","id":7}"#, "unknown widget");
     check(r#"{"Type":"ready"}"#, "unknown ");

@@ -374,6 +374,7 @@ fn calls_of_zot() -> Vec<ExtensionFrame> {
     vec![
         SubmitText { text: "Run the tests.".into() }.into(),
         SubmitSlash { text: "/review src".into() }.into(),
+        OpenPanel { panel: Panel::new("clock").lines(["12:00"]) }.into(),
         ToolRequest {
             id: id("t1"),
             name: "grep".into(),

@@ -376,6 +376,7 @@ pub(crate) fn extension_frame() -> impl Strategy<Value = ExtensionFrame> {
         id().prop_map(|id| HostCallCancel { id }.into()),
         text().prop_map(|text| SubmitText { text }.into()),
         text().prop_map(|text| SubmitSlash { text }.into()),
+        panel().prop_map(|panel| OpenPanel { panel }.into()),
         (id(), name(), object(), option::of(id())).prop_map(|(id, name, args, parent_id)| ToolRequest {
             id,
             name,

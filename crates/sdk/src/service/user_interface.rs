@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use haft_protocol::RawJson;
 use haft_protocol::ext::{
-    AskAnswer, AskCall, ConfirmCall, EditorCall, HostCallKind, InputCall, InsertCall, SelectCall,
+    AskAnswer, AskCall, ConfirmCall, EditorCall, HostCallKind, InputCall, InsertCall, Panel, SelectCall,
     SetEditorCall, SetTitleCall, SetWorkingCall, ShowCall, UiAnswer,
 };
 use serde::Serialize;
@@ -135,12 +135,19 @@ impl<'a> UserInterface<'a> {
         self.show(&ShowCall::Insert(InsertCall { text: text.into() }));
     }
 
+    /// Opens a panel at any time; [`Response::open_panel`](crate::Response::open_panel) opens one for a
+    /// command. It replaces the open panel. The person closes it with `esc`.
+    pub fn open_panel(&self, panel: Panel) {
+        self.show(&ShowCall::OpenPanel(panel));
+    }
+
     fn show(&self, show: &ShowCall) {
         let args = match show {
             ShowCall::SetTitle(args) => RawJson::from_value(args),
             ShowCall::SetWorking(args) => RawJson::from_value(args),
             ShowCall::SetEditor(args) => RawJson::from_value(args),
             ShowCall::Insert(args) => RawJson::from_value(args),
+            ShowCall::OpenPanel(panel) => RawJson::from_value(panel),
         };
         // The arguments always have a JSON form.
         if let Ok(args) = args {

@@ -169,6 +169,9 @@ fn next_panel(shown: Option<Panel>, frame: &ExtensionFrame, id: &str) -> Option<
         (_, ExtensionFrame::CommandResponse(response)) if opens_panel(response.clone().try_into(), id) => {
             response.open_panel.clone()
         }
+        (shown, ExtensionFrame::HostCall(call)) if call.call == HostCallKind::OpenPanel.name() => {
+            call.args.read::<Panel>().ok().filter(|panel| panel.id.as_str() == id).or(shown)
+        }
         (Some(shown), ExtensionFrame::PanelRender(render)) if render.panel_id.as_str() == id => {
             Some(redraw_panel(shown, render.clone()))
         }

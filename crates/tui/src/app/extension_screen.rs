@@ -31,6 +31,7 @@ struct WorkingLine {
     hidden: bool,
     frames: Vec<CleanLine>,
     interval: Option<Duration>,
+    thinking: Option<CleanLine>,
 }
 
 impl ExtensionScreen {
@@ -63,11 +64,14 @@ impl ExtensionScreen {
             hidden: false,
             frames: Vec::new(),
             interval: None,
+            thinking: None,
         }));
-        let SetWorkingCall { text, visible, frames, interval_ms } = change;
+        let SetWorkingCall { text, visible, frames, interval_ms, thinking } = change;
         if let Some(text) = text {
-            line.text = Some(CleanLine::new(&text).truncate_to_width(LONGEST_TEXT))
-                .filter(|text| !text.as_str().trim().is_empty());
+            line.text = one_line(&text);
+        }
+        if let Some(thinking) = thinking {
+            line.thinking = one_line(&thinking);
         }
         line.hidden = visible.map_or(line.hidden, |visible| !visible);
         if let Some(frames) = frames {
@@ -86,6 +90,12 @@ impl ExtensionScreen {
         Some(format!("{} [{}]", line.text.as_ref()?.as_str(), line.owner))
     }
 
+    /// Returns the text that stands for hidden thoughts, with the name of its extension.
+    pub(super) fn thinking_label(&self) -> Option<CleanLine> {
+        let line = self.working.as_ref()?;
+        Some(CleanLine::new(&format!("{} [{}]", line.thinking.as_ref()?.as_str(), line.owner)))
+    }
+
     /// True if the line of work is hidden.
     pub(super) fn hides_work(&self) -> bool {
         self.working.as_ref().is_some_and(|line| line.hidden)
@@ -102,6 +112,11 @@ impl ExtensionScreen {
         }
         spinner
     }
+}
+
+/// Returns the text as a short line; `None` if it is blank.
+fn one_line(text: &str) -> Option<CleanLine> {
+    Some(CleanLine::new(text).truncate_to_width(LONGEST_TEXT)).filter(|text| !text.as_str().trim().is_empty())
 }
 
 #[cfg(test)]

@@ -60,7 +60,9 @@ impl AnswerInProgress {
             let at = doc.push(match words {
                 AnswerTextKind::Text => ItemKind::Text(Box::default()),
                 AnswerTextKind::Thinking => {
-                    ItemKind::Thinking(Box::new(ThinkingItem { began: Some(now), ..ThinkingItem::default() }))
+                    let label = doc.thinking_label.clone();
+                    let began = Some(now);
+                    ItemKind::Thinking(Box::new(ThinkingItem { began, label, ..ThinkingItem::default() }))
                 }
             });
             self.items.push(at);

@@ -7,6 +7,7 @@ use ratatui_core::text::Line;
 use super::item::{FoldDefaults, ItemKind, TranscriptItem};
 use super::layout::LayoutCache;
 use super::row::{ImageScreen, ItemRows, full_line};
+use crate::clean::CleanLine;
 use crate::theme::Theme;
 
 /// The number of items of a resumed conversation that are printed: the last ones.
@@ -29,6 +30,8 @@ pub(super) struct CellPosition {
 pub(super) struct TranscriptDocument {
     pub(super) items: Vec<TranscriptItem>,
     pub(super) folds: FoldDefaults,
+    /// The text that stands for hidden thoughts; `None` for haft's own.
+    pub(super) thinking_label: Option<CleanLine>,
     pub(super) layouts: LayoutCache,
 }
 

@@ -45,6 +45,8 @@ pub(super) struct ThinkingItem {
     pub(super) began: Option<Instant>,
     pub(super) took: Option<Duration>,
     pub(super) over: bool,
+    /// The text that stands for the hidden thoughts; `None` for haft's own.
+    pub(super) label: Option<CleanLine>,
 }
 
 /// A text with a heading, for example the output of a command of haft.

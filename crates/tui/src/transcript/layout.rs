@@ -162,6 +162,9 @@ fn thinking_layout(thinking: &ThinkingItem, room: LayoutConstraints<'_>) -> Item
     let style = room.theme.style(Role::Thinking);
     let seconds = thinking.took.map(|took| Duration::from_secs(took.as_secs()));
     let head = match (thinking.over, seconds.and_then(format_elapsed)) {
+        _ if let Some(label) = thinking.label.as_ref().filter(|_| !room.open) => {
+            format!("∴ {}", label.as_str())
+        }
         (true, Some(time)) => format!("∴ thought for {time}"),
         (true, None) => "∴ thought".to_owned(),
         (false, _) if room.open => "∴ thinking…".to_owned(),

@@ -196,6 +196,10 @@ async fn extension_of_newer_zot_versions_sends_prompts_and_commands_in_its_own_w
     helper.send(json!({"type": "submit_slash", "text": "/no-such-command now"})).await;
     helper.send(json!({"type": "submit_slash", "text": "no command"})).await;
     let faults = [client.until("extension_error").await, client.until("extension_error").await];
+    helper.send(json!({"type": "open_panel", "panel": {"id": "clock", "lines": ["12:00"]}})).await;
+    helper.send(json!({"type": "panel_render", "panel_id": "clock", "lines": ["12:01"]})).await;
+    let panel = [client.until("panel_open").await, client.until("panel_render").await];
+    assert_eq!(panel.map(|shown| shown["lines"][0].clone()), ["12:00", "12:01"]);
     let said = end(client, helper).await;
     assert!(said.contains(r"[from extension helper]\nTidy up."), "{said}");
     let reports = faults.map(|fault| format!("{}: {}", fault["code"], fault["message"]));

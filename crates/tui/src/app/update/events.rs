@@ -168,7 +168,11 @@ fn handle_rpc_event(state: &mut AppState, event: RpcEvent, session: Option<Strin
             state.flash(format!("[{extension}] replaced the text in the editor"));
         }
         RpcEvent::SetTitle { extension, text } => state.extension_screen.set_title(extension, &text),
-        RpcEvent::SetWorking { extension, working } => state.extension_screen.set_working(extension, working),
+        RpcEvent::SetWorking { extension, working } => {
+            state.extension_screen.set_working(extension, working);
+            let label = state.extension_screen.thinking_label();
+            state.stack.conversation.transcript_mut().set_thinking_label(label);
+        }
         RpcEvent::ExtStatus { extension, key, text } => {
             state.session.set_status_item(extension, key, text.as_deref());
         }

@@ -88,6 +88,7 @@ fn reset_view(state: &mut AppState) {
     state.stack.conversation.reset_transcript();
     state.notes.clear();
     state.extension_screen = ExtensionScreen::default();
+    state.stack.conversation.transcript_mut().set_thinking_label(None);
     state.stack.panel.close();
     state.stack.panel.allow_all();
     state.stack.composer.cancel_delayed();

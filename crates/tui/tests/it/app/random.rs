@@ -114,7 +114,13 @@ fn rpc_event() -> impl Strategy<Value = RpcEvent> {
         hostile().prop_map(|text| RpcEvent::SetTitle { extension: extension("todo"), text }),
         (hostile(), any::<Option<bool>>(), any::<Option<u64>>()).prop_map(|(text, visible, interval_ms)| {
             let frames = Some(vec![text.clone(), text.clone()]);
-            let working = SetWorkingCall { text: Some(text), visible, frames, interval_ms };
+            let working = SetWorkingCall {
+                text: Some(text.clone()),
+                visible,
+                frames,
+                interval_ms,
+                thinking: Some(text),
+            };
             RpcEvent::SetWorking { extension: extension("todo"), working }
         }),
         (proptest::sample::select(kinds), hostile()).prop_map(|(kind, text)| RpcEvent::UiRequest(Box::new(

@@ -361,6 +361,25 @@ fn extension_sets_the_title_and_the_line_of_work() {
 }
 
 #[test]
+fn extension_sets_the_text_for_hidden_thoughts() {
+    let mut fake = Fake::new();
+    let think = |fake: &mut Fake, delta: &str| {
+        fake.event(AgentEvent::AssistantStart);
+        fake.event(AgentEvent::ThinkingDelta { delta: delta.to_owned() });
+    };
+    let label = SetWorkingCall { thinking: Some("pondering".into()), ..SetWorkingCall::default() };
+    fake.rpc(RpcEvent::SetWorking { extension: extension("todo"), working: label });
+    fake.enter("go");
+    fake.event(AgentEvent::TurnStart { step: 1 });
+    think(&mut fake, "secret plan");
+    let screen = fake.screen();
+    assert!(screen.contains("∴ pondering [todo]") && !screen.contains("secret plan"), "{screen}");
+    fake.rpc(RpcEvent::SetWorking { extension: extension("todo"), working: SetWorkingCall::reset() });
+    think(&mut fake, "open plan");
+    assert!(fake.screen().contains("∴ thinking… open plan"), "{}", fake.screen());
+}
+
+#[test]
 fn replaced_text_of_the_editor_comes_back_by_undo() {
     let mut fake = Fake::new();
     fake.type_text("my draft");

@@ -134,6 +134,9 @@ fn calls_change_the_screen() {
         let shown = caller.client.event(call);
         assert_eq!((&shown["extension"], &shown["text"]), (&json!("caller"), &args["text"]));
     }
+    caller.call("open_panel", &json!({"id": "todo", "lines": ["milk"]}));
+    let shown = caller.client.event("panel_open");
+    assert_eq!((&shown["extension"], &shown["lines"]), (&json!("caller"), &json!(["milk"])));
     caller.client.end().expect(0);
 }
 
