@@ -318,7 +318,7 @@ impl HookSource for Host {
                 if off {
                     return;
                 }
-                now.hooks().for_each(|kind| add_hook(&mut hooks, entry, kind, &context));
+                now.joined_hooks().for_each(|kind| add_hook(&mut hooks, entry, kind, &context));
             });
         }
         drop(set);
@@ -334,7 +334,7 @@ impl HookSource for Host {
     fn wait_points(&self) -> Vec<Arc<dyn OnWaitPoint>> {
         let waits = |entry: &&Arc<ManagedExtension>| {
             !self.inner.gates.is_disabled(entry.name())
-                && entry.with_view(|now| now.hooks().any(is_wait_point))
+                && entry.with_view(|now| now.joined_hooks().any(is_wait_point))
         };
         self.inner.set().entries.iter().filter(waits).map(|entry| Arc::clone(entry) as _).collect()
     }

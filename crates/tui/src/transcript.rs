@@ -134,7 +134,7 @@ impl Transcript {
         }
     }
 
-    /// Sets the text that stands for hidden thoughts, from the next ones on; `None` for haft's own.
+    /// Sets the text shown for hidden thoughts, from the next ones on; `None` for haft's own.
     pub fn set_thinking_label(&mut self, label: Option<CleanLine>) {
         self.doc.thinking_label = label;
     }

@@ -51,7 +51,7 @@ pub struct SetWorkingCall {
     /// The duration of a frame in milliseconds, 40 to 5,000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval_ms: Option<u64>,
-    /// The text that stands for hidden thoughts, from the next ones on: one line. Empty for haft's own.
+    /// The text shown for hidden thoughts, from the next ones on: one line. Empty for haft's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinking: Option<String>,
 }

@@ -90,7 +90,7 @@ impl ExtensionScreen {
         Some(format!("{} [{}]", line.text.as_ref()?.as_str(), line.owner))
     }
 
-    /// Returns the text that stands for hidden thoughts, with the name of its extension.
+    /// Returns the text shown for hidden thoughts, with the name of its extension.
     pub(super) fn thinking_label(&self) -> Option<CleanLine> {
         let line = self.working.as_ref()?;
         Some(CleanLine::new(&format!("{} [{}]", line.thinking.as_ref()?.as_str(), line.owner)))

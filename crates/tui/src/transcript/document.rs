@@ -30,7 +30,7 @@ pub(super) struct CellPosition {
 pub(super) struct TranscriptDocument {
     pub(super) items: Vec<TranscriptItem>,
     pub(super) folds: FoldDefaults,
-    /// The text that stands for hidden thoughts; `None` for haft's own.
+    /// The text shown for hidden thoughts; `None` for haft's own.
     pub(super) thinking_label: Option<CleanLine>,
     pub(super) layouts: LayoutCache,
 }

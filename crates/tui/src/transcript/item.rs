@@ -45,7 +45,7 @@ pub(super) struct ThinkingItem {
     pub(super) began: Option<Instant>,
     pub(super) took: Option<Duration>,
     pub(super) over: bool,
-    /// The text that stands for the hidden thoughts; `None` for haft's own.
+    /// The text shown for the hidden thoughts; `None` for haft's own.
     pub(super) label: Option<CleanLine>,
 }
 

@@ -88,7 +88,7 @@ impl ExtensionView<'_> {
     }
 
     /// Returns the hooks in which the extension takes part now.
-    pub(crate) fn hooks(&self) -> impl Iterator<Item = InterceptKind> {
+    pub(crate) fn joined_hooks(&self) -> impl Iterator<Item = InterceptKind> {
         // The agent asks at every point of a run. A running extension without a role in its manifest takes part only
         // where it subscribed, so the other hooks need no look.
         let is_known = self.spec.as_hook().is_none() && !self.spec.roles.is_gate() && !self.is_new();
