@@ -10,6 +10,7 @@ mod name_registry;
 mod project_trust;
 mod reload;
 mod resources;
+mod shortcuts;
 mod start;
 mod status;
 
@@ -47,8 +48,9 @@ pub use lifecycle::RestartError;
 pub use project_trust::ExtensionTrust;
 pub use reload::ReloadStats;
 pub use resources::ExtensionResources;
-pub use status::ExtensionStatus;
+pub use shortcuts::ShortcutError;
 use status::status;
+pub use status::{ExtensionStatus, ShortcutInfo};
 
 /// All extensions of one agent. Cheap to clone; all clones share one host.
 ///
@@ -125,6 +127,19 @@ impl Host {
         args: &str,
     ) -> Result<CommandOutcome, CommandError> {
         commands::run(&self.inner, cancel, name, args).await
+    }
+
+    /// Runs the shortcut of an extension with this key, as registered: [`ExtensionStatus::shortcuts`].
+    ///
+    /// # Errors
+    /// [`ShortcutError`] when there is no such shortcut, or its extension fails.
+    pub async fn press_shortcut(
+        &self,
+        cancel: &CancellationToken,
+        extension: &ExtensionName,
+        key: &str,
+    ) -> Result<(), ShortcutError> {
+        shortcuts::press_shortcut(&self.inner, cancel, extension, key).await
     }
 
     /// Returns the completions of a command with this text after its name. A newer request for the same

@@ -28,7 +28,7 @@ pub use extension::frontend::{EventSink, FailingGate, Frontend, GateChoice, Head
 pub use extension::services::{AllowedPaths, ExtensionToolSource, FileLockError, ServiceReach};
 pub use host::{
     CommandError, CommandInfo, CommandOutcome, DiscoveredExtensions, ExtensionResources, ExtensionStatus,
-    ExtensionTrust, Host, HostBuilder, ReloadStats, RestartError, SpecSource,
+    ExtensionTrust, Host, HostBuilder, ReloadStats, RestartError, ShortcutError, ShortcutInfo, SpecSource,
 };
 pub use process::log::{log_path, open_log};
 pub use session::ExtensionState;

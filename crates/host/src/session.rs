@@ -518,7 +518,9 @@ impl<T> ExtensionSession<T> {
             QuestionKind::Intercept | QuestionKind::ContentIntercept | QuestionKind::Wait => {
                 FaultCode::HookTimeout
             }
-            QuestionKind::Command | QuestionKind::Completions | QuestionKind::Tool => FaultCode::CallTimeout,
+            QuestionKind::Command | QuestionKind::Completions | QuestionKind::Tool | QuestionKind::Call => {
+                FaultCode::CallTimeout
+            }
         };
         self.out.push_fault(code, format!("{what} was not answered within {seconds} s"));
         self.out.push(SessionOutput::Answer(ticket, Err(CallError::TimedOut { after })));

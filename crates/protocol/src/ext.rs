@@ -13,6 +13,7 @@ mod command;
 mod completion;
 mod constructors;
 mod event;
+mod ext_call;
 mod file_lock;
 mod frames;
 mod handshake;
@@ -44,6 +45,10 @@ pub use cancel::CancelRequest;
 pub use command::{CommandAction, CommandInvoked, CommandResponse};
 pub use completion::{CommandCompletions, CommandCompletionsResponse, CompletionItem};
 pub use event::{EventGap, LifecycleEvent};
+pub use ext_call::{
+    ExtensionCall, ExtensionCallKind, ExtensionCallResult, RegisterFrame, RegistrationKind, ShortcutCall,
+    UnregisterFrame,
+};
 pub use file_lock::{FileLease, FileLockCall, LockFileCall, UnlockFileCall};
 pub use frames::{ExtensionFrame, HostFrame};
 pub use handshake::{
@@ -76,7 +81,7 @@ pub use notes::{ClearNotes, Notify};
 pub use panel::{Panel, PanelClose, PanelKey, PanelRender, PanelResize};
 pub use ping::{Ping, Pong};
 pub use registration::{RegisterCommand, RegisterRejected, RegisterTool, Subscribe};
-pub use request::{CallTool, HostQuery, InvokeCommand, QueryCompletions, QueryResponse};
+pub use request::{CallTool, HostQuery, InvokeCommand, PressShortcut, QueryCompletions, QueryResponse};
 pub use service::HostService;
 pub use session_event::{EventFrame, SessionEvent, event_names};
 pub use show::{InsertCall, SetEditorCall, SetTitleCall, SetWorkingCall, ShowCall};

@@ -46,15 +46,15 @@ pub use command::{
     CommandParams, CompactCommand, CompleteCommand, DeliveryTime, FindSessions, FollowUp, ForkCommand,
     GetMessages, GetModels, GetState, GetTools, HelloCommand, InterruptCommand, ListCommands, ListExtensions,
     ListSessions, MoveTo, NewSession, PanelCloseCommand, PanelKeyCommand, PanelResizeCommand, PingCommand,
-    PromptCommand, ReloadExt, RunCommand, SendMessage, SetLabel, SetModel, SetName, SetTags, SetThinking,
-    SetTools, ShutdownCommand, SteerCommand, SwitchSession, TakeQueued, TreeCommand, WaitIdle,
+    PromptCommand, ReloadExt, RunCommand, RunShortcut, SendMessage, SetLabel, SetModel, SetName, SetTags,
+    SetThinking, SetTools, ShutdownCommand, SteerCommand, SwitchSession, TakeQueued, TreeCommand, WaitIdle,
 };
 pub use data::{
     AppendedData, CommandActionKind, CommandInfo, CommandResult, CommandsData, CompletionsData, ContextData,
     EntryInfo, ExtensionInfo, ExtensionsData, HelloData, InterruptData, MessagesData, ModelData, ModelInfo,
     ModelPrices, ModelsData, MovedData, NoData, PongData, QueueData, QueuedData, ReloadData, SentData,
-    SessionData, SessionInfo, SessionsData, ShownBlock, ShownMessage, StartedData, StateData, StatusItem,
-    ThinkingData, ToolInfo, ToolsData, ToolsSet, TreeData,
+    SessionData, SessionInfo, SessionsData, ShortcutInfo, ShownBlock, ShownMessage, StartedData, StateData,
+    StatusItem, ThinkingData, ToolInfo, ToolsData, ToolsSet, TreeData,
 };
 pub use dialog::{UiEnd, UiKind, UiRequest, UiResponse};
 pub use event::{ClientEvent, EventLine, PanelContent, RpcEvent, SessionEnd};

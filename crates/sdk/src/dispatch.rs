@@ -5,9 +5,9 @@ use std::sync::Arc;
 use haft_protocol::codec::{self, DecodedFrame};
 use haft_protocol::error::DecodeError;
 use haft_protocol::ext::{
-    CallTool, CommandCompletions, CommandInvoked, EventIntercept, EventInterceptResponse, HelloAck,
-    HostFrame, Intercept, InterceptToolCall, InvokeCommand, PROTOCOL_VERSION, Pong, QueryCompletions,
-    ToolCallFrame,
+    CallTool, CommandCompletions, CommandInvoked, EventIntercept, EventInterceptResponse, ExtensionCall,
+    ExtensionCallKind, HelloAck, HostFrame, Intercept, InterceptToolCall, InvokeCommand, PROTOCOL_VERSION,
+    Pong, PressShortcut, QueryCompletions, ShortcutCall, ToolCallFrame,
 };
 use haft_protocol::ids::RequestId;
 use haft_protocol::limits::MAX_RESULT_LINE;
@@ -119,6 +119,7 @@ impl FrameDispatcher {
             HostFrame::CommandInvoked(command) => self.dispatch_command(command)?,
             HostFrame::CommandCompletions(asked) => self.dispatch_completions(asked)?,
             HostFrame::ToolCall(call) => self.dispatch_tool(call)?,
+            HostFrame::ExtCall(call) => self.dispatch_call(call)?,
             HostFrame::Event(event) => self.enqueue_one_way(OneWay::Event(event))?,
             HostFrame::RegisterRejected(rejected) => self.enqueue_one_way(OneWay::Rejected(rejected))?,
             HostFrame::EventGap(gap) => self.enqueue_one_way(OneWay::Gap(gap.lost))?,
@@ -187,6 +188,16 @@ impl FrameDispatcher {
             .map(|(_, handler)| handler.clone())
             .ok_or_else(|| unknown_name("completion of", &asked.name));
         self.run_handler::<QueryCompletions, _>(handler, asked.prefix, asked.id, None)
+    }
+
+    fn dispatch_call(&mut self, ExtensionCall { id, call, args }: ExtensionCall) -> Result<(), ServeError> {
+        let named = match ExtensionCallKind::from_name(&call) {
+            Some(ExtensionCallKind::Shortcut) => args.read::<ShortcutCall>().ok(),
+            None => None,
+        };
+        let handler = named.and_then(|named| self.extension.shortcuts.find_handler(&named.name));
+        let handler = handler.ok_or_else(|| unknown_name("call", &call));
+        self.run_handler::<PressShortcut, _>(handler, (), id, None)
     }
 
     fn dispatch_tool(&mut self, call: ToolCallFrame) -> Result<(), ServeError> {

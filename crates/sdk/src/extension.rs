@@ -34,6 +34,7 @@ use crate::tool_builder::ToolBuilder;
 pub(crate) mod check;
 mod event_handlers;
 mod hook_handlers;
+mod shortcuts;
 mod start_frames;
 mod tool_call;
 mod waits;
@@ -41,6 +42,7 @@ mod waits;
 pub(crate) use event_handlers::EventHandler;
 use event_handlers::EventHandlers;
 use hook_handlers::HookHandlers;
+use shortcuts::ShortcutHandlers;
 use start_frames::StartFrames;
 pub use tool_call::{GateDecision, ToolSelection};
 pub(crate) use tool_call::{ToolCallHandler, ToolCallHandlerKind};
@@ -58,6 +60,7 @@ pub struct Extension {
     pub(crate) name: String,
     pub(crate) version: String,
     pub(crate) commands: Vec<(RegisterCommand, BoxedHandler<String, CommandAction>)>,
+    pub(crate) shortcuts: ShortcutHandlers,
     /// The completion handlers, with the names of their commands.
     pub(crate) completions: Vec<(String, BoxedHandler<String, Vec<Completion>>)>,
     pub(crate) tools: Vec<(RegisterTool, BoxedHandler<RawJson, ToolResult>)>,
@@ -80,6 +83,7 @@ impl Extension {
             name: name.into(),
             version: version.into(),
             commands: Vec::new(),
+            shortcuts: ShortcutHandlers::default(),
             completions: Vec::new(),
             tools: Vec::new(),
             events: EventHandlers::default(),
@@ -106,6 +110,18 @@ impl Extension {
         let command =
             RegisterCommand { name: name.into(), description: description.into(), completes: false };
         self.commands.push((command, BoxedHandler::new(handler)));
+        self
+    }
+
+    /// Registers a key for the user, such as `ctrl+g` or `f8`. The handler must end within 30 s. Keys of haft
+    /// and of the user go first. Hosts without shortcuts never call it.
+    pub fn shortcut(
+        mut self,
+        key: impl Into<String>,
+        description: impl Into<String>,
+        handler: impl HandlerFn<(), ()>,
+    ) -> Self {
+        self.shortcuts.add_handler(key.into(), description.into(), handler);
         self
     }
 
@@ -335,8 +351,7 @@ impl Extension {
     }
 
     /// Handles the start of a session, and of this extension during a session, before the first prompt.
-    /// The host waits up
-    /// to 5 s for the handler, which decides nothing. Hosts without `events_2` never call it.
+    /// The host waits up to 5 s for the handler, which decides nothing. Hosts without `events_2` never call it.
     pub fn wait_session_start(mut self, handler: impl HandlerFn<InterceptSessionStart, ()>) -> Self {
         let earlier = self.waits.session_start.replace(BoxedHandler::new(handler));
         self.note_duplicate(earlier.is_none(), InterceptKind::SessionStart)
@@ -767,6 +782,7 @@ impl Extension {
         let panels: Vec<&str> = self.panels.iter().map(|(id, _)| id.as_str()).collect();
         faults.extend(check::find_duplicate("command", &commands));
         faults.extend(check::find_duplicate("tool", &tools));
+        faults.extend(self.shortcuts.find_duplicate());
         faults.extend(check::find_duplicate("panel", &panels));
         faults.extend(commands.iter().filter_map(|name| check::check_name("command", name)));
         faults.extend(tools.iter().filter_map(|name| check::check_tool_name(name)));

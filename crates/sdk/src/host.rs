@@ -7,8 +7,8 @@ use std::sync::Arc;
 use haft_protocol::RawJson;
 use haft_protocol::event::NoteLevel;
 use haft_protocol::ext::{
-    ClearNotes, HelloAck, Notify, Panel, PanelClose, PanelRender, ResultBlock, SetStatus, Subscribe,
-    ToolCallProgress, capability,
+    ClearNotes, HelloAck, Notify, Panel, PanelClose, PanelRender, RegistrationKind, ResultBlock, SetStatus,
+    Subscribe, ToolCallProgress, UnregisterFrame, capability,
 };
 use haft_protocol::ids::{PanelId, RequestId, ToolCallId};
 use serde::de::DeserializeOwned;
@@ -98,6 +98,15 @@ impl Host {
     pub fn subscribe(&self, subscribe: Subscribe) {
         if self.has_capability(capability::EVENTS_2) {
             self.shared.outbox.push(subscribe);
+        }
+    }
+
+    /// Removes a registration of this extension by its kind and name. Ignored by hosts without
+    /// `unregister`.
+    #[doc(alias = "unregister")]
+    pub fn remove_registration(&self, kind: RegistrationKind, name: impl Into<String>) {
+        if self.has_capability(capability::CALLS) {
+            self.shared.outbox.push(UnregisterFrame { kind: kind.name().to_owned(), name: name.into() });
         }
     }
 

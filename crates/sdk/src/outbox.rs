@@ -242,8 +242,10 @@ async fn sleep_until_alarm(alarm: Option<Instant>) {
 }
 
 fn is_answer(frame: &ExtensionFrame) -> bool {
-    use ExtensionFrame::{CommandCompletionsResponse, CommandResponse, EventInterceptResponse, ToolResult};
-    let completes = matches!(frame, CommandCompletionsResponse(_));
+    use ExtensionFrame::{
+        CommandCompletionsResponse, CommandResponse, EventInterceptResponse, ExtResult, ToolResult,
+    };
+    let completes = matches!(frame, CommandCompletionsResponse(_) | ExtResult(_));
     completes || matches!(frame, CommandResponse(_) | ToolResult(_) | EventInterceptResponse(_))
 }
 

@@ -36,9 +36,10 @@ use haft_protocol::ext::{
     InterceptContext, InterceptHook, InterceptInput, InterceptMessageEnd, InterceptProjectTrust,
     InterceptResources, InterceptToolCall, InterceptToolResult, InterceptTurnStart, InterceptUserBash,
     InvokeCommand, LifecycleEvent, MessageEndDecision, PROTOCOL_VERSION, Panel, PanelClose, PanelKey,
-    PanelResize, ProjectTrustDecision, QueryCompletions, QueryResponse, RegisterCommand, RegisterRejected,
-    RegisterTool, ResourcesDecision, ResourcesReason, SessionEvent, ShowCall, Shutdown, StateFrame,
-    SwitchReason, ToolCallDecision, ToolResultDecision, TurnStartDecision, UiAnswer, UserBashDecision,
+    PanelResize, PressShortcut, ProjectTrustDecision, QueryCompletions, QueryResponse, RegisterCommand,
+    RegisterRejected, RegisterTool, ResourcesDecision, ResourcesReason, SessionEvent, ShowCall, Shutdown,
+    StateFrame, SwitchReason, ToolCallDecision, ToolResultDecision, TurnStartDecision, UiAnswer,
+    UserBashDecision,
 };
 use haft_protocol::ids::{ExtensionName, PanelId, RequestId, ToolCallId};
 use haft_protocol::message::{AssistantBlock, Message, StopCause, TokenUsage};
@@ -131,6 +132,7 @@ pub fn host_info() -> HelloAck {
             "events_2",
             "mirror",
             "hooks_2",
+            "calls",
         ]
         .map(str::to_owned)
         .into(),
@@ -238,6 +240,11 @@ impl Harness {
     /// Runs a command as the user would: `/name args`.
     pub async fn command(&self, name: &str, args: &str) -> CommandAction {
         self.query(InvokeCommand { name: name.into(), args: args.into() }).await
+    }
+
+    /// Presses the key of a shortcut, as registered. The error is the handler's own.
+    pub async fn press_shortcut(&self, key: &str) -> Result<(), String> {
+        self.query(PressShortcut { name: key.into() }).await
     }
 
     /// Returns the completions while a user types `/name prefix`.

@@ -34,6 +34,7 @@ mod pastes;
 mod pending_request;
 mod search;
 mod session;
+mod shortcuts;
 mod stack;
 mod state;
 mod status;

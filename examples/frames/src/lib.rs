@@ -76,6 +76,7 @@ pub fn answer(frame: HostFrame) -> Option<ExtensionFrame> {
         | HostFrame::Entries(_)
         | HostFrame::HelloAck(_)
         | HostFrame::CommandInvoked(_)
+        | HostFrame::ExtCall(_)
         | HostFrame::CommandCompletions(_)
         | HostFrame::Event(_)
         | HostFrame::PanelKey(_)

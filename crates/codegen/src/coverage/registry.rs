@@ -6,7 +6,7 @@ use std::fmt;
 use haft_protocol::codec::FrameSet;
 use haft_protocol::event::AgentEventKind;
 use haft_protocol::ext::{
-    BusMessage, ExtensionFrame, HostCallKind, InterceptKind, LifecycleEvent, MirrorPart,
+    BusMessage, ExtensionFrame, HostCallKind, InterceptKind, LifecycleEvent, MirrorPart, RegistrationKind,
 };
 
 /// One table of the page.
@@ -59,11 +59,12 @@ impl RegistryPart {
         Self {
             kind: "registration",
             title: "Registrations",
-            column: "Frame",
+            column: "Frame, or kind of `register`",
             intro: "An extension offers something that the person or the model uses.",
             names: || {
                 let frames = ExtensionFrame::KINDS.iter().copied();
-                frames.filter(|kind| kind.starts_with("register_")).collect()
+                let frames = frames.filter(|kind| kind.starts_with("register_"));
+                frames.chain([RegistrationKind::Shortcut.name(), "unregister"]).collect()
             },
         },
     ];

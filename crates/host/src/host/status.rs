@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use haft_packages::ExtensionOrigin;
+use haft_protocol::ext::RegisterFrame;
 use haft_protocol::ids::ExtensionName;
 
 use super::host_state::HostState;
@@ -35,10 +36,27 @@ pub struct ExtensionStatus {
     pub commands: Vec<String>,
     /// The registered tools, including those that did not get their names.
     pub tools: Vec<String>,
+    /// The registered shortcuts.
+    pub shortcuts: Vec<ShortcutInfo>,
     /// The items of the status line, by key.
     pub status_items: Vec<(String, String)>,
     /// The number of events that were dropped because the extension does not read fast enough.
     pub events_dropped: usize,
+}
+
+/// A key that runs code of an extension.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShortcutInfo {
+    /// The key, as registered: `ctrl+g`.
+    pub key: String,
+    /// The description in one line; may be empty.
+    pub description: String,
+}
+
+impl ShortcutInfo {
+    fn of_registration(register: &RegisterFrame) -> Self {
+        Self { key: register.name.clone(), description: register.description.clone() }
+    }
 }
 
 pub(super) fn status(host: &HostState, entry: &ManagedExtension) -> ExtensionStatus {
@@ -56,6 +74,7 @@ pub(super) fn status(host: &HostState, entry: &ManagedExtension) -> ExtensionSta
         log: logs.map(|dir| log_path(dir, entry.name())),
         commands: offers.commands.iter().map(|command| command.name.clone()).collect(),
         tools: offers.tools.iter().map(|tool| tool.name.clone()).collect(),
+        shortcuts: offers.shortcuts.iter().map(ShortcutInfo::of_registration).collect(),
         status_items: host.shared.status_line.items_of(entry.name()),
         events_dropped: entry.events_dropped(),
     }

@@ -10,16 +10,16 @@ use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::error::DecodeError;
 use haft_protocol::ext::{
     ExtensionFrame, Hello, HostCall, HostCallError, HostCallKind, HostCallProgress, HostFrame, HostResult,
-    PROTOCOL_VERSION, Pong, QueryResponse, RegisterCommand, RegisterRejected, RegisterTool, ShowCall,
-    SubmitSlash, Subscribe, ToolCallProgress, capability,
+    PROTOCOL_VERSION, Pong, QueryResponse, RegisterCommand, RegisterFrame, RegisterRejected, RegisterTool,
+    RegistrationKind, ShowCall, SubmitSlash, Subscribe, ToolCallProgress, UnregisterFrame, capability,
 };
 use haft_protocol::foreign::{BadAnswer, ForeignAnswer, TranslatedPart};
 use haft_protocol::ids::RequestId;
 
 use super::calls::{CallRefusal, ReplyForm, ServedRequest, first_line};
-use super::grants::{reject_mirror, reject_tool, split_granted};
+use super::grants::{reject_mirror, reject_shortcut, reject_tool, split_granted};
 use super::mirror_parts::MirrorParts;
-use super::offers::ExtensionOffers;
+use super::offers::{ExtensionOffers, unknown_kind};
 use super::output::{CallId, HostCallTask, QueryAnswer};
 use super::pending::{OpenQuestion, QuestionFate, QuestionKind};
 use super::rates::LoopingCall;
@@ -136,6 +136,8 @@ impl<T> ExtensionSession<T> {
             }
             ExtensionFrame::RegisterCommand(command) => self.on_command(command),
             ExtensionFrame::RegisterTool(tool) => self.on_tool(tool, now),
+            ExtensionFrame::Register(register) => self.on_register(register, now),
+            ExtensionFrame::Unregister(unregister) => self.on_unregister(&unregister, now),
             ExtensionFrame::Subscribe(subscribe) => self.on_subscribe(subscribe, now),
             ExtensionFrame::Ready(_) => self.become_ready(),
             ExtensionFrame::ToolResult(result) => self.on_response(QueryResponse::Tool(result), bytes, now),
@@ -150,6 +152,7 @@ impl<T> ExtensionSession<T> {
                 self.unasked.flush_panels(&mut self.out);
                 self.on_response(QueryResponse::Command(answer), bytes, now);
             }
+            ExtensionFrame::ExtResult(result) => self.on_response(QueryResponse::Call(result), bytes, now),
             ExtensionFrame::CommandCompletionsResponse(answer) => {
                 self.on_response(QueryResponse::Completions(answer), bytes, now);
             }
@@ -239,7 +242,7 @@ impl<T> ExtensionSession<T> {
             return self.reject_registration(rejected, now);
         }
         if self.offers.has_room_for_tool(&tool.name) {
-            self.register(|offers| offers.add_tool(tool));
+            self.add_offer(|offers| offers.add_tool(tool));
         } else {
             self.on_surplus();
         }
@@ -247,9 +250,30 @@ impl<T> ExtensionSession<T> {
 
     fn on_command(&mut self, command: RegisterCommand) {
         if self.offers.has_room_for_command(&command.name) {
-            self.register(|offers| offers.add_command(command));
+            self.add_offer(|offers| offers.add_command(command));
         } else {
             self.on_surplus();
+        }
+    }
+
+    fn on_register(&mut self, register: RegisterFrame, now: Instant) {
+        if !self.offers.has_capability(capability::CALLS) {
+            return self.on_unknown("register", now);
+        }
+        if RegistrationKind::from_name(&register.kind) != Some(RegistrationKind::Shortcut) {
+            return self.out.report(FaultCode::RegisterRejected, unknown_kind(&register.kind));
+        }
+        let granted = self.facts.granted.as_ref();
+        match granted.and_then(|granted| reject_shortcut(granted, &register.name)) {
+            Some(rejected) => self.reject_registration(rejected, now),
+            None => self.add_offer(|offers| offers.add_shortcut(register)),
+        }
+    }
+
+    fn on_unregister(&mut self, unregister: &UnregisterFrame, now: Instant) {
+        match self.offers.has_capability(capability::CALLS) {
+            true => self.add_offer(|offers| offers.remove_registration(unregister)),
+            false => self.on_unknown("unregister", now),
         }
     }
 
@@ -258,7 +282,7 @@ impl<T> ExtensionSession<T> {
         self.report_surplus();
     }
 
-    fn register(&mut self, add: impl FnOnce(&mut ExtensionOffers) -> Result<(), String>) {
+    fn add_offer(&mut self, add: impl FnOnce(&mut ExtensionOffers) -> Result<(), String>) {
         match add(Arc::make_mut(&mut self.offers)) {
             Ok(()) => self.out.announce_change(),
             Err(text) => self.out.report(FaultCode::RegisterRejected, text),
@@ -680,8 +704,8 @@ pub(crate) fn overlong_details(details: Option<&RawJson>, longest: usize) -> Opt
 }
 
 fn is_registration(frame: &ExtensionFrame) -> bool {
-    use ExtensionFrame::{RegisterCommand, RegisterTool, Subscribe};
-    matches!(frame, RegisterCommand(_) | RegisterTool(_) | Subscribe(_))
+    use ExtensionFrame::{Register, RegisterCommand, RegisterTool, Subscribe, Unregister};
+    matches!(frame, RegisterCommand(_) | RegisterTool(_) | Register(_) | Unregister(_) | Subscribe(_))
 }
 
 /// True if the line counts as unrequested. Calls to the host are counted when they are admitted or refused.
@@ -693,6 +717,7 @@ fn is_unrequested(frame: &ExtensionFrame, phase: &ConnectionPhase) -> bool {
         | ExtensionFrame::EventInterceptResponse(_)
         | ExtensionFrame::CommandResponse(_)
         | ExtensionFrame::CommandCompletionsResponse(_)
+        | ExtensionFrame::ExtResult(_)
         | ExtensionFrame::HostCall(_)
         | ExtensionFrame::HostCallCancel(_)
         | ExtensionFrame::Submit(_)
@@ -704,6 +729,8 @@ fn is_unrequested(frame: &ExtensionFrame, phase: &ConnectionPhase) -> bool {
         ExtensionFrame::Hello(_) => !matches!(phase, ConnectionPhase::AwaitHello { .. }),
         ExtensionFrame::RegisterCommand(_)
         | ExtensionFrame::RegisterTool(_)
+        | ExtensionFrame::Register(_)
+        | ExtensionFrame::Unregister(_)
         | ExtensionFrame::Subscribe(_)
         | ExtensionFrame::Ready(_) => !matches!(phase, ConnectionPhase::Registering { .. }),
         ExtensionFrame::Progress(_)

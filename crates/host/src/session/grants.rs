@@ -32,6 +32,17 @@ pub(super) fn reject_mirror(permissions: &Permissions) -> Option<RegisterRejecte
     Some(register_rejection("mirror", "session".to_owned(), service.name(), reason))
 }
 
+/// Returns the reason to reject a shortcut under these permissions, if any.
+pub(super) fn reject_shortcut(permissions: &Permissions, key: &str) -> Option<RegisterRejected> {
+    let service = HostService::Ui;
+    if permissions.host.contains(&service) || !is_up(Defense::Permissions) {
+        return None;
+    }
+    let key = excerpt(key);
+    let reason = format!("shortcut {key:?} is not granted: the permission {service} is missing");
+    Some(register_rejection("shortcut", key, service.name(), reason))
+}
+
 /// Splits a subscription into the granted part and the rejected entries.
 pub(super) fn split_granted(
     permissions: &Permissions,

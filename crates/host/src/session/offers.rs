@@ -8,7 +8,8 @@ use haft_core::sanitize::strip_hidden_chars;
 use haft_core::schema::SchemaValidator;
 use haft_protocol::RawJson;
 use haft_protocol::ext::{
-    InterceptKind, InterceptRole, Limits, RegisterCommand, RegisterTool, Subscribe, Subscription, capability,
+    InterceptKind, InterceptRole, Limits, RegisterCommand, RegisterFrame, RegisterTool, RegistrationKind,
+    Subscribe, Subscription, UnregisterFrame, capability,
 };
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::limits::MAX_NAME;
@@ -21,11 +22,15 @@ use super::mirror_parts::MirrorParts;
 /// The maximum number of stored events with names that this host does not know.
 const MAX_EVENTS: usize = 64;
 
-/// The commands, tools and subscriptions of one extension, in registration order.
+/// The maximum number of shortcuts of one extension.
+const MAX_SHORTCUTS: usize = 64;
+
+/// The commands, tools, shortcuts and subscriptions of one extension, in registration order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ExtensionOffers {
     pub(crate) commands: Vec<RegisterCommand>,
     pub(crate) tools: Vec<Arc<OfferedTool>>,
+    pub(crate) shortcuts: Vec<RegisterFrame>,
     pub(crate) events: BTreeSet<String>,
     /// The tools of the event `tool_call`.
     pub(crate) watched_tools: ToolFilter,
@@ -134,6 +139,44 @@ impl ExtensionOffers {
         Ok(())
     }
 
+    /// Adds a shortcut, or replaces this extension's own shortcut of the same name. The error names the violated
+    /// rule. Clients know which keys they have, so any text can be a key.
+    pub(crate) fn add_shortcut(&mut self, shortcut: RegisterFrame) -> Result<(), String> {
+        let (key, longest) = (&shortcut.name, self.limits.max_name);
+        if !(1..=longest).contains(&key.len()) || key.contains(char::is_control) {
+            return Err(format!("shortcut {:?}: a key has 1 to {longest} bytes", excerpt(key)));
+        }
+        if let Some(old) = self.shortcuts.iter_mut().find(|old| old.name == shortcut.name) {
+            *old = shortcut;
+        } else if self.shortcuts.len() < MAX_SHORTCUTS {
+            self.shortcuts.push(shortcut);
+        } else {
+            let key = excerpt(key);
+            return Err(format!(
+                "shortcut {key:?}: the extension already has {MAX_SHORTCUTS} shortcuts, which is the limit"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Removes a registration of this extension. The error says what does not exist.
+    pub(crate) fn remove_registration(
+        &mut self,
+        UnregisterFrame { kind, name }: &UnregisterFrame,
+    ) -> Result<(), String> {
+        let Some(known) = RegistrationKind::from_name(kind) else { return Err(unknown_kind(kind)) };
+        let before = self.shortcuts.len() + self.tools.len() + self.commands.len();
+        match known {
+            RegistrationKind::Shortcut => self.shortcuts.retain(|shortcut| shortcut.name != *name),
+            RegistrationKind::Tool => self.tools.retain(|tool| tool.name != *name),
+            RegistrationKind::Command => self.commands.retain(|command| command.name != *name),
+        }
+        match self.shortcuts.len() + self.tools.len() + self.commands.len() == before {
+            true => Err(format!("unregister: the extension has no {known} {:?}", excerpt(name))),
+            false => Ok(()),
+        }
+    }
+
     /// Adds subscriptions, or replaces the earlier ones. Returns messages about invalid entries, which count
     /// in their strictest interpretation.
     pub(crate) fn subscribe(&mut self, subscribe: Subscribe) -> Vec<String> {
@@ -210,7 +253,8 @@ impl ExtensionOffers {
     }
 
     pub(crate) fn only_watch(&self) -> bool {
-        let asked = !self.tools.is_empty() || !self.commands.is_empty() || !self.intercepts.is_empty();
+        let offers_some = !self.tools.is_empty() || !self.commands.is_empty() || !self.shortcuts.is_empty();
+        let asked = offers_some || !self.intercepts.is_empty();
         !self.events.is_empty() && !asked
     }
 
@@ -303,6 +347,11 @@ fn object_schema(schema: &RawJson) -> Result<(), String> {
         }
     }
     SchemaValidator::compile(schema).map(drop).map_err(|error| format!("its schema cannot be used: {error}"))
+}
+
+/// Returns the message about a kind of registration that this version does not have.
+pub(super) fn unknown_kind(kind: &str) -> String {
+    format!("cannot register a {:?}: this version has no such kind; the kind is shortcut", excerpt(kind))
 }
 
 fn hook_names() -> String {

@@ -64,6 +64,8 @@ pub(crate) enum QuestionKind {
     Command,
     Completions,
     Tool,
+    /// Something else that the extension registered.
+    Call,
     Intercept,
     /// A hook whose answer may contain whole results or messages.
     ContentIntercept,
@@ -78,6 +80,7 @@ impl QuestionKind {
             HostFrame::CommandInvoked(_) => Some(Self::Command),
             HostFrame::CommandCompletions(_) => Some(Self::Completions),
             HostFrame::ToolCall(_) => Some(Self::Tool),
+            HostFrame::ExtCall(_) => Some(Self::Call),
             HostFrame::EventIntercept(question) if question.intercept.has_long_answer() => {
                 Some(Self::ContentIntercept)
             }
@@ -109,13 +112,19 @@ impl QuestionKind {
             QueryResponse::Completions(_) => Self::Completions,
             QueryResponse::Tool(_) => Self::Tool,
             QueryResponse::Intercept(_) => Self::Intercept,
+            QueryResponse::Call(_) => Self::Call,
         }
     }
 
     /// True if an extension can learn that the query was cancelled.
     pub(crate) fn is_cancellable(self) -> bool {
         match self {
-            Self::Command | Self::Tool | Self::Intercept | Self::ContentIntercept | Self::Wait => true,
+            Self::Command
+            | Self::Tool
+            | Self::Call
+            | Self::Intercept
+            | Self::ContentIntercept
+            | Self::Wait => true,
             // A completion must arrive at once, or is useless.
             Self::Completions => false,
         }
@@ -130,7 +139,7 @@ impl QuestionKind {
     fn has_long_answer(self) -> bool {
         match self {
             Self::Tool | Self::ContentIntercept => true,
-            Self::Command | Self::Completions | Self::Intercept | Self::Wait => false,
+            Self::Command | Self::Completions | Self::Call | Self::Intercept | Self::Wait => false,
         }
     }
 
@@ -145,6 +154,7 @@ impl QuestionKind {
             Self::Command => "command_response",
             Self::Completions => "command_completions_response",
             Self::Tool => "tool_result",
+            Self::Call => "ext_result",
             Self::Intercept | Self::ContentIntercept | Self::Wait => "event_intercept_response",
         }
     }

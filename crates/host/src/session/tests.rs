@@ -9,6 +9,7 @@ mod grants;
 mod hook;
 mod life;
 mod session_fixture;
+mod shortcuts;
 
 use std::time::Duration;
 
@@ -209,6 +210,7 @@ fn reports_bad_lines_and_continues() {
     check(&[r#"{"type":"register_tool","name":"bad name!"}"#], &["register_rejected"]);
     check(&[r#"{"type":"subscribe","intercept":["warp"]}"#], &["register_rejected"]);
     check(&[r#"{"type":"register_tool","name":7}"#], &["frame_invalid"]);
+    check(&[r#"{"type":"register","kind":"shortcut","name":"ctrl+g"}"#], &["frame_unknown_type"]);
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     check(&[&deep], &["frame_too_deep"]);
 }

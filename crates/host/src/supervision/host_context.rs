@@ -345,6 +345,7 @@ impl HostContext {
             capability::EVENTS_2,
             capability::MIRROR,
             capability::HOOKS_2,
+            capability::CALLS,
         ];
         let services =
             [capability::HOST_SERVICES, capability::FILES, capability::MODELS, capability::CALL_TOOL];

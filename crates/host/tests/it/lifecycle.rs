@@ -30,7 +30,7 @@ async fn hello_ack_contains_configuration() {
     let (_host, mut ack) = tokio::join!(start, greet);
     let limits: Limits = serde_json::from_value(ack["limits"].take()).unwrap();
     assert_eq!(limits, Limits::default());
-    insta::assert_snapshot!(ack.to_string(), @r#"{"type":"hello_ack","protocol_version":1,"zot_version":"0.1.0","haft_version":"0.1.0","provider":"scripted","model":"demo","cwd":"/work","capabilities":["before_agent_start","before_compact","tool_result","input","before_settle","context","message_end","before_provider_request","user_bash","before_switch","before_fork","before_tree","resources","approve","project_trust","panel_resize","ping","event_gap","intercept_roles","register_rejected","command_completions","status","asks","shows","session","bus","tools_2","cancel","tool_cancel","progress","events_2","mirror","hooks_2"],"limits":null}"#);
+    insta::assert_snapshot!(ack.to_string(), @r#"{"type":"hello_ack","protocol_version":1,"zot_version":"0.1.0","haft_version":"0.1.0","provider":"scripted","model":"demo","cwd":"/work","capabilities":["before_agent_start","before_compact","tool_result","input","before_settle","context","message_end","before_provider_request","user_bash","before_switch","before_fork","before_tree","resources","approve","project_trust","panel_resize","ping","event_gap","intercept_roles","register_rejected","command_completions","status","asks","shows","session","bus","tools_2","cancel","tool_cancel","progress","events_2","mirror","hooks_2","calls"],"limits":null}"#);
 }
 
 #[tokio::test(start_paused = true)]

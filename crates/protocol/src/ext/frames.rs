@@ -5,12 +5,12 @@ use serde::Serialize;
 use crate::codec::{CheckedJson, FrameSet};
 use crate::ext::{
     CancelRequest, ClearNotes, CommandCompletions, CommandCompletionsResponse, CommandInvoked,
-    CommandResponse, EntriesFrame, EventFrame, EventGap, EventIntercept, EventInterceptResponse, Hello,
-    HelloAck, HostCall, HostCallCancel, HostCallProgress, HostResult, LifecycleEvent, Notify, OpenPanel,
-    PanelClose, PanelKey, PanelRender, PanelResize, Ping, Pong, Ready, RegisterCommand, RegisterRejected,
-    RegisterTool, SessionEvent, SetStatus, Shutdown, ShutdownAck, StateFrame, SubmitSlash, SubmitText,
-    Subscribe, ToolCallFrame, ToolCallProgress, ToolCancel, ToolRequest, ToolRequestCancel,
-    ToolRequestResult, ToolResultFrame,
+    CommandResponse, EntriesFrame, EventFrame, EventGap, EventIntercept, EventInterceptResponse,
+    ExtensionCall, ExtensionCallResult, Hello, HelloAck, HostCall, HostCallCancel, HostCallProgress,
+    HostResult, LifecycleEvent, Notify, OpenPanel, PanelClose, PanelKey, PanelRender, PanelResize, Ping,
+    Pong, Ready, RegisterCommand, RegisterFrame, RegisterRejected, RegisterTool, SessionEvent, SetStatus,
+    Shutdown, ShutdownAck, StateFrame, SubmitSlash, SubmitText, Subscribe, ToolCallFrame, ToolCallProgress,
+    ToolCancel, ToolRequest, ToolRequestCancel, ToolRequestResult, ToolResultFrame, UnregisterFrame,
 };
 use crate::read;
 
@@ -62,6 +62,10 @@ frames! {
         RegisterTool(RegisterTool) = "register_tool",
         /// Subscribes to events and hooks.
         Subscribe(Subscribe) = "subscribe",
+        /// Registers something of another kind. Needs the capability `calls`.
+        Register(RegisterFrame) = "register",
+        /// Removes a registration. Needs the capability `calls`.
+        Unregister(UnregisterFrame) = "unregister",
         /// Ends the initial registrations.
         Ready(Ready) = "ready",
         /// Response to `tool_call`.
@@ -74,6 +78,8 @@ frames! {
         CommandResponse(CommandResponse) = "command_response",
         /// Response to `command_completions`.
         CommandCompletionsResponse(CommandCompletionsResponse) = "command_completions_response",
+        /// Response to `ext_call`.
+        ExtResult(ExtensionCallResult) = "ext_result",
         /// Runs a tool of the host: read, write, edit or exec. Needs the capability
         /// `host_services`.
         HostCall(HostCall) = "host_call",
@@ -120,6 +126,8 @@ frames! {
         CommandCompletions(CommandCompletions) = "command_completions",
         /// The model called one of the extension's tools.
         ToolCall(ToolCallFrame) = "tool_call",
+        /// The host uses a registration of the extension. Needs the capability `calls`.
+        ExtCall(ExtensionCall) = "ext_call",
         /// A subscribed event.
         Event(EventFrame) = "event",
         /// The host dropped events. Needs the capability `event_gap`.

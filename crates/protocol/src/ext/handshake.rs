@@ -125,6 +125,8 @@ pub mod capability {
     /// `tool_call`, `tool_result`, `context` or `message_end` can end the turn, `stop`. Both sides
     /// announce it.
     pub const HOOKS_2: &str = "hooks_2";
+    /// The host accepts `register` and `unregister`, and uses what the extension registered by `ext_call`.
+    pub const CALLS: &str = "calls";
 
     /// All capabilities that this version knows.
     pub const ALL: &[&str] = &[
@@ -169,6 +171,7 @@ pub mod capability {
         EVENTS_2,
         MIRROR,
         HOOKS_2,
+        CALLS,
     ];
 }
 

@@ -3,14 +3,15 @@
 use super::answer_error::AnswerError;
 use super::command::{CommandAction, CommandInvoked, CommandResponse};
 use super::completion::{CommandCompletions, CommandCompletionsResponse, CompletionItem};
+use super::ext_call::{ExtensionCall, ExtensionCallKind, ExtensionCallResult, ShortcutCall};
 use super::intercept::{EventIntercept, EventInterceptResponse, InterceptHook};
 use super::tool::{ToolCallFrame, ToolResultFrame};
 use super::{ExtensionFrame, HostFrame};
 use crate::ids::{RequestId, ToolCallId};
 use crate::json::RawJson;
 
-/// A request of the host to an extension. [`InvokeCommand`], [`QueryCompletions`], [`CallTool`] and
-/// every [`InterceptHook`](super::InterceptHook) implement it.
+/// A request of the host to an extension. [`InvokeCommand`], [`QueryCompletions`], [`CallTool`],
+/// [`PressShortcut`] and every [`InterceptHook`](super::InterceptHook) implement it.
 pub trait HostQuery: Sized {
     /// The decoded response.
     type Answer: Send + 'static;
@@ -100,6 +101,30 @@ impl HostQuery for CallTool {
     }
 }
 
+/// A press of a shortcut: [`ExtensionCall`] without its id. The inner error is the extension's own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PressShortcut {
+    /// The name of the shortcut, as registered.
+    pub name: String,
+}
+
+impl HostQuery for PressShortcut {
+    type Answer = Result<(), String>;
+
+    fn into_frame(self, id: RequestId) -> HostFrame {
+        // A name always has a JSON form.
+        let args = RawJson::from_value(&ShortcutCall { name: self.name }).unwrap_or_default();
+        HostFrame::ExtCall(ExtensionCall { id, call: ExtensionCallKind::Shortcut.name().to_owned(), args })
+    }
+
+    fn read_answer(response: QueryResponse) -> Result<Self::Answer, AnswerError> {
+        let QueryResponse::Call(ExtensionCallResult { error, .. }) = response else {
+            return Err(AnswerError::wrong_kind("ext_result"));
+        };
+        Ok(if error.is_empty() { Ok(()) } else { Err(error) })
+    }
+}
+
 /// A frame that answers a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum QueryResponse {
@@ -111,6 +136,8 @@ pub enum QueryResponse {
     Tool(ToolResultFrame),
     /// The response to `event_intercept`.
     Intercept(Box<EventInterceptResponse>),
+    /// The response to `ext_call`.
+    Call(ExtensionCallResult),
 }
 
 impl QueryResponse {
@@ -121,6 +148,7 @@ impl QueryResponse {
             Self::Completions(response) => &response.id,
             Self::Tool(result) => &result.id,
             Self::Intercept(response) => &response.id,
+            Self::Call(result) => &result.id,
         }
     }
 }
@@ -132,6 +160,7 @@ impl From<QueryResponse> for ExtensionFrame {
             QueryResponse::Completions(response) => Self::CommandCompletionsResponse(response),
             QueryResponse::Tool(result) => Self::ToolResult(result),
             QueryResponse::Intercept(response) => Self::EventInterceptResponse(response),
+            QueryResponse::Call(result) => Self::ExtResult(result),
         }
     }
 }

@@ -9,7 +9,8 @@ pub const SETUP: &str = "setup";
 /// `close_session`, `list_sessions`, `fork`, `tree`, `move_to`, `set_name`,
 /// `append_entry`, `set_label`, `set_tags` and `find_sessions`.
 pub const SESSIONS: &str = "sessions";
-/// Extensions and their commands: `list_commands`, `run_command`, `list_extensions` and `reload_ext`.
+/// Extensions, their commands and shortcuts: `list_commands`, `run_command`, `run_shortcut`,
+/// `list_extensions` and `reload_ext`.
 pub const EXTENSIONS: &str = "extensions";
 /// Panels of extensions: the `panel_` events and commands; and other changes of the screen: `insert`,
 /// `set_title`, `set_working` and `set_editor`.

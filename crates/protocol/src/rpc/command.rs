@@ -23,7 +23,7 @@ use crate::reader::CheckedJson;
 
 pub use extension::{
     CompleteCommand, ListCommands, ListExtensions, PanelCloseCommand, PanelKeyCommand, PanelResizeCommand,
-    ReloadExt, RunCommand,
+    ReloadExt, RunCommand, RunShortcut,
 };
 pub use greeting::{AuthToken, ClientInfo, HelloCommand, PingCommand, ShutdownCommand};
 pub use prompt::{
@@ -184,6 +184,9 @@ commands! {
     /// Returns completions for a command that is being typed. A newer request about the same
     /// command replaces an older one, which fails with `aborted`.
     CompleteCommand(CompleteCommand) -> CompletionsData = "complete_command" r#","name":"…","prefix":"…""#,
+    /// Runs the shortcut of an extension, after the person pressed its key. `list_extensions` has the
+    /// shortcuts.
+    RunShortcut(RunShortcut) -> NoData = "run_shortcut" r#","extension":"…","key":"…""#,
     /// Returns the extensions and their states.
     ListExtensions(ListExtensions) -> ExtensionsData = "list_extensions" "",
     /// Searches for extensions again and replaces changed ones; with a name, restarts only that

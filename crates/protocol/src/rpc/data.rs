@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub use crate::agent_state::{ContextData, QueueData, ToolInfo};
 pub use extension::{
     CommandActionKind, CommandInfo, CommandResult, CommandsData, CompletionsData, ExtensionInfo,
-    ExtensionsData, ReloadData, StatusItem,
+    ExtensionsData, ReloadData, ShortcutInfo, StatusItem,
 };
 pub use greeting::{HelloData, PongData};
 pub use message::{MessagesData, ShownBlock, ShownMessage};

@@ -78,6 +78,7 @@ pub(crate) fn host() -> Vec<HostFrame> {
             reason: "not granted".into(),
         }
         .into(),
+        PressShortcut { name: "ctrl+g".into() }.into_frame(id("h7")),
         InvokeCommand { name: "weather".into(), args: "berlin".into() }.into_frame(id("1")),
         InvokeCommand { name: "weather".into(), args: String::new() }.into_frame(id("2")),
         QueryCompletions { name: "todo".into(), prefix: "d".into() }.into_frame(id("1")),
@@ -320,6 +321,11 @@ pub(crate) fn extension() -> Vec<ExtensionFrame> {
         RegisterCommand { name: "todo".into(), description: String::new(), completes: true }.into(),
         register_tool().into(),
         register_bash().into(),
+        RegisterFrame { kind: "shortcut".into(), name: "ctrl+g".into(), description: "Show the list".into() }
+            .into(),
+        UnregisterFrame { kind: "tool".into(), name: "bash2".into() }.into(),
+        ExtensionCallResult { id: id("h7"), error: String::new() }.into(),
+        ExtensionCallResult { id: id("h8"), error: "no list".into() }.into(),
         Subscribe { replace: false, events: vec!["turn_end".into()], intercept: vec!["tool_call".into()] }
             .into(),
         Subscribe { replace: true, events: vec!["tool_end".into()], intercept: Vec::new() }.into(),

@@ -84,6 +84,7 @@ pub(crate) fn host_frame() -> impl Strategy<Value = HostFrame> {
     prop_oneof![
         hello_ack(),
         (id(), name(), text()).prop_map(|(id, name, args)| CommandInvoked { id, name, args }.into()),
+        (id(), name(), object()).prop_map(|(id, call, args)| ExtensionCall { id, call, args }.into()),
         (id(), name(), text()).prop_map(|(id, name, prefix)| CommandCompletions { id, name, prefix }.into()),
         (id(), name(), object(), option::of(name())).prop_map(|(id, name, args, tool_id)| {
             ToolCallFrame { id, name, args, tool_id: tool_id.map(ToolCallId::new) }.into()
@@ -361,6 +362,14 @@ pub(crate) fn extension_frame() -> impl Strategy<Value = ExtensionFrame> {
             RegisterCommand { name, description, completes }.into()
         }),
         register_tool(),
+        (name(), name(), text()).prop_map(|(kind, name, description)| RegisterFrame {
+            kind,
+            name,
+            description
+        }
+        .into()),
+        (name(), name()).prop_map(|(kind, name)| UnregisterFrame { kind, name }.into()),
+        (id(), text()).prop_map(|(id, error)| ExtensionCallResult { id, error }.into()),
         (subscriptions(), subscriptions()).prop_map(|(events, intercept)| Subscribe {
             replace: false,
             events,

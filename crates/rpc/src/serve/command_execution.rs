@@ -154,6 +154,7 @@ impl<S: SessionProvider> RpcServer<S> {
             Command::ListCommands(_) => extension::list_commands(opened, sessions),
             Command::ListExtensions(_) => CommandExecution::Now(extension::list_extensions(opened)),
             Command::ReloadExt(wish) => extension::reload(opened, wish),
+            Command::RunShortcut(wish) => extension::run_shortcut(opened, seat.closing.clone(), wish),
             Command::PanelKey(key) => CommandExecution::Now(extension::panel_key(opened, key)),
             Command::PanelClose(close) => CommandExecution::Now(extension::panel_close(opened, &close)),
             Command::PanelResize(room) => CommandExecution::Now(extension::panel_resize(opened, room)),

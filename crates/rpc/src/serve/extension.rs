@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use haft_core::hooks::UserInput;
 use haft_host::{
-    CommandError, ExtensionOrigin, ExtensionState, ExtensionStatus, Host, ReloadStats, RestartError,
+    self as host, CommandError, ExtensionOrigin, ExtensionState, ExtensionStatus, Host, ReloadStats,
+    RestartError, ShortcutError,
 };
 use haft_protocol::content::InputSource;
 use haft_protocol::event::ExtensionFault;
@@ -13,7 +14,7 @@ use haft_protocol::ids::ExtensionName;
 use haft_protocol::rpc::{
     self, CommandFailure, CommandInfo, CommandResult, CommandsData, CompleteCommand, CompletionsData,
     ErrorCode, ExtensionInfo, ExtensionsData, PanelCloseCommand, PanelKeyCommand, PanelResizeCommand,
-    PromptCommand, ReloadData, ReloadExt, ReplyPayload, RunCommand, StatusItem,
+    PromptCommand, ReloadData, ReloadExt, ReplyPayload, RunCommand, RunShortcut, ShortcutInfo, StatusItem,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -162,8 +163,13 @@ fn extension_info(status: ExtensionStatus) -> ExtensionInfo {
         log: status.log.map(|log| log.to_string_lossy().into_owned()),
         commands: status.commands,
         tools: status.tools,
+        shortcuts: status.shortcuts.into_iter().map(shortcut_info).collect(),
         status: status.status_items.into_iter().map(|(key, text)| StatusItem { key, text }).collect(),
     }
+}
+
+fn shortcut_info(host::ShortcutInfo { key, description }: host::ShortcutInfo) -> ShortcutInfo {
+    ShortcutInfo { key, description }
 }
 
 pub(super) fn reload(session: &Arc<OpenedSession>, wish: ReloadExt) -> CommandExecution {
@@ -195,6 +201,25 @@ fn not_restarted(error: RestartError) -> CommandFailure {
         RestartError::Failed { .. } | _ => ErrorCode::Failed,
     };
     CommandFailure::new(code, error.to_string())
+}
+
+pub(super) fn run_shortcut(
+    session: &Arc<OpenedSession>,
+    closing: CancellationToken,
+    RunShortcut { extension, key }: RunShortcut,
+) -> CommandExecution {
+    let session = Arc::clone(session);
+    CommandExecution::from_future(async move {
+        let host = session.extension_host()?;
+        host.press_shortcut(&closing, &extension, &key).await.map_err(|error| {
+            let code = match error {
+                ShortcutError::Unknown { .. } => ErrorCode::ExtensionNotFound,
+                ShortcutError::Failed { .. } | _ => ErrorCode::Failed,
+            };
+            CommandFailure::new(code, error.to_string())
+        })?;
+        empty_reply()
+    })
 }
 
 pub(super) fn panel_key(session: &OpenedSession, key: PanelKeyCommand) -> ReplyResult {

@@ -54,6 +54,7 @@ pub(super) fn route_command(
         | CommandKind::ListCommands
         | CommandKind::RunCommand
         | CommandKind::CompleteCommand
+        | CommandKind::RunShortcut
         | CommandKind::ListExtensions
         | CommandKind::ReloadExt
         | CommandKind::PanelKey

@@ -6,15 +6,15 @@ use haft_protocol::ext::{
     ApproveDecision, AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision,
     BeforeForkDecision, BeforeProviderRequestDecision, BeforeSettleDecision, BeforeSwitchDecision,
     BeforeTreeDecision, CallTool, CommandAction, CommandCompletionsResponse, ContextDecision,
-    EventInterceptResponse, ExtensionFrame, InputDecision, InterceptAgentEnd, InterceptAgentStart,
-    InterceptApprove, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact,
-    InterceptBeforeFork, InterceptBeforeProviderRequest, InterceptBeforeSettle, InterceptBeforeSwitch,
-    InterceptBeforeTree, InterceptContext, InterceptHook, InterceptInput, InterceptMessageEnd,
-    InterceptMessageStart, InterceptProjectTrust, InterceptResources, InterceptSessionShutdown,
-    InterceptSessionStart, InterceptToolCall, InterceptToolEnd, InterceptToolResult, InterceptTurnEnd,
-    InterceptTurnStart, InterceptUserBash, InvokeCommand, MessageEndDecision, ProjectTrustDecision,
-    QueryCompletions, ResourcesDecision, ToolCallDecision, ToolResultDecision, TurnStartDecision,
-    UserBashDecision,
+    EventInterceptResponse, ExtensionCallResult, ExtensionFrame, InputDecision, InterceptAgentEnd,
+    InterceptAgentStart, InterceptApprove, InterceptAssistantMessage, InterceptBeforeAgentStart,
+    InterceptBeforeCompact, InterceptBeforeFork, InterceptBeforeProviderRequest, InterceptBeforeSettle,
+    InterceptBeforeSwitch, InterceptBeforeTree, InterceptContext, InterceptHook, InterceptInput,
+    InterceptMessageEnd, InterceptMessageStart, InterceptProjectTrust, InterceptResources,
+    InterceptSessionShutdown, InterceptSessionStart, InterceptToolCall, InterceptToolEnd,
+    InterceptToolResult, InterceptTurnEnd, InterceptTurnStart, InterceptUserBash, InvokeCommand,
+    MessageEndDecision, PressShortcut, ProjectTrustDecision, QueryCompletions, ResourcesDecision,
+    ToolCallDecision, ToolResultDecision, TurnStartDecision, UserBashDecision,
 };
 use haft_protocol::ids::RequestId;
 
@@ -58,6 +58,18 @@ impl HostQuestion for QueryCompletions {
     fn failure_frame(reason: String, id: RequestId) -> ExtensionFrame {
         log(format_args!("completion failed: {reason}"));
         Self::answer_frame(Vec::new(), id)
+    }
+}
+
+impl HostQuestion for PressShortcut {
+    type Answer = ();
+
+    fn answer_frame((): (), id: RequestId) -> ExtensionFrame {
+        ExtensionCallResult { id, error: String::new() }.into()
+    }
+
+    fn failure_frame(error: String, id: RequestId) -> ExtensionFrame {
+        ExtensionCallResult { id, error }.into()
     }
 }
 

@@ -22,7 +22,7 @@ impl StartFrames<'_> {
         frames
     }
 
-    /// Returns the subscriptions and `ready` for a host with these capabilities. Hosts that do not
+    /// Returns the shortcuts, the subscriptions and `ready` for a host with these capabilities. Hosts that do not
     /// accept tools and roles get only the names, and the dispatcher skips their extra requests and
     /// events.
     pub(crate) fn subscription_frames(&self, host: &[String]) -> Vec<ExtensionFrame> {
@@ -37,16 +37,19 @@ impl StartFrames<'_> {
             intercept.extend(extension.waits.wait_subscriptions());
         }
         let empty = events.is_empty() && intercept.is_empty();
+        let shortcuts = extension.shortcuts.registration_frames().filter(|_| has(capability::CALLS));
+        let shortcuts = shortcuts.map(|shortcut| shortcut.clone().into());
         let subscribe = (!empty).then_some(Subscribe { replace: false, events, intercept });
-        subscribe.map(ExtensionFrame::from).into_iter().chain([Ready {}.into()]).collect()
+        shortcuts.chain(subscribe.map(ExtensionFrame::from)).chain([Ready {}.into()]).collect()
     }
 
-    /// True if the subscriptions depend on the capabilities of the host; they are then sent after
+    /// True if the registrations depend on the capabilities of the host; they are then sent after
     /// `hello_ack`.
     pub(crate) fn needs_roles(&self) -> bool {
         let extension = self.0;
         let plain = |entry: &Subscription| *entry == Subscription::new(entry.event.as_str());
-        extension.waits.subscribed_kinds().next().is_some()
+        extension.shortcuts.registration_frames().next().is_some()
+            || extension.waits.subscribed_kinds().next().is_some()
             || !extension
                 .events
                 .event_subscriptions()
@@ -83,6 +86,7 @@ impl StartFrames<'_> {
             (extension.rejected.is_some(), capability::REGISTER_REJECTED),
             (!extension.tools.is_empty(), capability::TOOLS_2),
             (true, capability::PROGRESS),
+            (extension.shortcuts.registration_frames().next().is_some(), capability::CALLS),
             (
                 !extension.tools.is_empty() || !extension.commands.is_empty() || has_intercepts,
                 capability::CANCEL,

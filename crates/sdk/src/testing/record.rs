@@ -158,6 +158,8 @@ fn response_of(frame: &ExtensionFrame) -> Option<QueryResponse> {
         Some(QueryResponse::Tool(result.clone()))
     } else if let ExtensionFrame::EventInterceptResponse(response) = frame {
         Some(QueryResponse::Intercept(response.clone()))
+    } else if let ExtensionFrame::ExtResult(result) = frame {
+        Some(QueryResponse::Call(result.clone()))
     } else {
         None
     }

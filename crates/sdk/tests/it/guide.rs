@@ -538,6 +538,9 @@ fn extension() -> Extension {
             let views = ["week", "month"].into_iter().filter(|view| view.starts_with(&typed));
             views.map(|view| Completion::new(view).description("what is due then")).collect::<Vec<_>>()
         })
+        .shortcut("f8", "show the board", |(), host| async move {
+            host.ui().open_panel(Panel::new("board").title("Board").lines(["one", "two"]));
+        })
 }
 
 #[tokio::test]
@@ -571,6 +574,8 @@ async fn fragments_work_as_documented() {
     assert_eq!(harness.panel("board").unwrap().lines, ["up"]);
     harness.panel_key("board", "enter").await;
     assert_eq!(harness.panel("board"), None);
+    assert_eq!(harness.press_shortcut("f8").await, Ok(()));
+    assert_eq!(harness.panel("board").unwrap().lines, ["one", "two"]);
     harness.event(LifecycleEvent::turn_end(StopCause::End, None)).await;
     assert_eq!(harness.notes(), []);
 }

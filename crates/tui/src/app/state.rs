@@ -33,6 +33,7 @@ use super::page::MarkdownPage;
 use super::pending_request::{ListUse, PendingRequest, TakeBackUse};
 use super::session::CurrentSession;
 use super::settings::Settings;
+use super::shortcuts::ExtensionShortcuts;
 use super::stack::ComponentStack;
 use super::status::StatusBar;
 use super::themes::ThemeCatalog;
@@ -110,6 +111,7 @@ pub struct AppState {
     pub(super) awaits_session_choice: bool,
     pub(super) title: String,
     pub(super) extension_screen: ExtensionScreen,
+    pub(super) shortcuts: ExtensionShortcuts,
     pub(super) areas: ScreenAreas,
     pub(super) out: Outbox,
 }
@@ -161,6 +163,7 @@ impl AppState {
             pending_reload: None,
             title: String::new(),
             extension_screen: ExtensionScreen::default(),
+            shortcuts: ExtensionShortcuts::default(),
             areas: ScreenAreas::default(),
             out: Outbox::default(),
         }

@@ -49,6 +49,20 @@ fn rejects_ungranted_registrations_and_keeps_the_rest() {
 }
 
 #[test]
+fn shortcut_needs_the_permission_ui() {
+    let mut fixture = SessionFixture::granted(GRANTED);
+    fixture.line(r#"{"type":"hello","name":"ext","capabilities":["calls","register_rejected"]}"#);
+    fixture.transcript.clear();
+    fixture.line(r#"{"type":"register","kind":"shortcut","name":"ctrl+g"}"#);
+    insta::assert_snapshot!(fixture.transcript, @r#"
+    +0.000 ← {"type":"register","kind":"shortcut","name":"ctrl+g"}
+    +0.000 ! register_rejected: shortcut "ctrl+g" is not granted: the permission ui is missing
+    +0.000 → {"type":"register_rejected","what":"shortcut","name":"ctrl+g","permission":"ui","reason":"shortcut \"ctrl+g\" is not granted: the permission ui is missing"}
+    "#);
+    assert_eq!(fixture.session.offers().shortcuts, []);
+}
+
+#[test]
 fn sends_no_rejection_frame_if_unsupported() {
     let mut fixture = SessionFixture::granted(GRANTED);
     fixture.line(r#"{"type":"hello","name":"ext"}"#);

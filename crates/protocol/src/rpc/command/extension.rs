@@ -1,4 +1,4 @@
-//! `list_commands`, `run_command`, `complete_command`, `list_extensions`, `reload_ext`, `panel_key`, `panel_resize`, `panel_close`: extensions.
+//! `list_commands`, `run_command`, `complete_command`, `run_shortcut`, `list_extensions`, `reload_ext`, `panel_key`, `panel_resize`, `panel_close`: extensions.
 
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +29,16 @@ pub struct CompleteCommand {
     /// The text from the first argument to the cursor.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub prefix: String,
+}
+
+/// Runs the shortcut of an extension.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct RunShortcut {
+    /// The extension.
+    pub extension: ExtensionName,
+    /// The key, as in `list_extensions`.
+    #[serde(deserialize_with = "crate::ids::printable")]
+    pub key: String,
 }
 
 /// Lists the extensions.

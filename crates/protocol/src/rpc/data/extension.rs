@@ -104,9 +104,22 @@ pub struct ExtensionInfo {
     /// The tools that it registered.
     #[serde(default)]
     pub tools: Vec<String>,
+    /// The keys that run code of the extension.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shortcuts: Vec<ShortcutInfo>,
     /// The extension's items in the status line.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub status: Vec<StatusItem>,
+}
+
+/// A key that runs code of an extension.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ShortcutInfo {
+    /// The key, such as `ctrl+g`. A client that does not know the key ignores the shortcut.
+    pub key: String,
+    /// The description in one line.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
 }
 
 /// A text of an extension in the status line.

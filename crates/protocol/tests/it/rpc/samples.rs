@@ -147,6 +147,7 @@ fn extensions() -> Vec<Command> {
         PanelKeyCommand { extension: todo(), panel_id: panel(), key: "rune".into(), text: Some("x".into()) }
             .into(),
         PanelKeyCommand { extension: todo(), panel_id: panel(), key: "enter".into(), text: None }.into(),
+        RunShortcut { extension: todo(), key: "ctrl+g".into() }.into(),
         PanelResizeCommand { extension: todo(), panel_id: panel(), width: 80, height: 24 }.into(),
         PanelCloseCommand { extension: todo(), panel_id: panel() }.into(),
         response(UiAnswer::Confirmed(true)).into(),

@@ -51,6 +51,29 @@ async fn commands_run_by_name_and_from_prompts() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn client_runs_shortcuts() {
+    let (program, mut peer) = Program::new([]).with_extension("todo");
+    let mut client = Client::of(program);
+    peer.send(json!({"type": "hello", "name": "todo", "capabilities": ["calls"]})).await;
+    let key = |key: &str| json!({"type": "register", "kind": "shortcut", "name": key, "description": "Show"});
+    peer.send(key("ctrl+g")).await;
+    peer.send(key("f8")).await;
+    peer.send(json!({"type": "ready"})).await;
+    let extension = answers(peer, |frame| match frame["args"]["name"].as_str() {
+        Some("ctrl+g") => vec![json!({"type": "ext_result", "id": frame["id"]})],
+        Some("f8") => vec![json!({"type": "ext_result", "id": frame["id"], "error": "no list"})],
+        _ => vec![],
+    });
+    client.ask(json!({"type": "list_extensions"})).await;
+    for (extension, key) in [("todo", "ctrl+g"), ("todo", "f8"), ("todo", "f9"), ("none", "f8")] {
+        client.ask(json!({"type": "run_shortcut", "extension": extension, "key": key})).await;
+    }
+    let (_, said) = client.end().await;
+    extension.await.unwrap();
+    assert_snapshot!(said);
+}
+
+#[tokio::test(start_paused = true)]
 async fn client_receives_notes_and_host_calls() {
     let (program, mut peer) = Program::new([]).with_extension("todo");
     let mut client = Client::of(program);

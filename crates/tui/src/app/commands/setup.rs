@@ -2,7 +2,8 @@
 
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::rpc::{
-    ExtensionInfo, GetModels, GetTools, ListExtensions, ReloadExt, SetModel, SetThinking, StatusItem,
+    ExtensionInfo, GetModels, GetTools, ListExtensions, ReloadExt, SetModel, SetThinking, ShortcutInfo,
+    StatusItem,
 };
 use haft_protocol::thinking::ThinkingLevel;
 
@@ -193,6 +194,15 @@ fn status_items_text(items: &[StatusItem]) -> Option<String> {
     Some(text).filter(|text| !text.is_empty())
 }
 
+/// Returns the keys of an extension with their descriptions.
+fn shortcuts_text(shortcuts: &[ShortcutInfo]) -> Option<String> {
+    let text = shortcuts.iter().map(|shortcut| match shortcut.description.as_str() {
+        "" => format!("`{}`", shortcut.key),
+        about => format!("`{}` {about}", shortcut.key),
+    });
+    Some(text.collect::<Vec<_>>().join("; ")).filter(|text| !text.is_empty())
+}
+
 fn extension_page(info: &ExtensionInfo) -> String {
     let state = if info.gates_off {
         format!("{}, gates off: haft does not ask the extension about any action", info.state)
@@ -212,6 +222,7 @@ fn extension_page(info: &ExtensionInfo) -> String {
         ("status", status_items_text(&info.status)),
         ("commands", named(&info.commands, "/")),
         ("tools", named(&info.tools, "")),
+        ("keys", shortcuts_text(&info.shortcuts)),
         (
             "required",
             info.required

@@ -11,7 +11,7 @@ use super::super::commands::{self, setup};
 use super::super::component::{CLOSE, InputOutcome};
 use super::super::deferred_input::{MessageSource, UnsentMessage};
 use super::super::intent::ComponentIntent;
-use super::super::pending_request::TakeBackUse;
+use super::super::pending_request::{PendingRequest, TakeBackUse};
 use super::super::state::AppState;
 use super::super::status::quit_hint;
 use super::super::{Effect, MouseAction};
@@ -25,6 +25,7 @@ pub(super) fn handle_key(state: &mut AppState, chord: Chord) {
     let press = state.keymap.press(chord);
     let (armed, composes) = (state.status.disarm_quit(), state.stack.is_composing());
     match state.offer_input(|component, scope| component.handle_key(&press, scope)) {
+        InputOutcome::Unclaimed(None) if composes && run_shortcut(state, chord) => {}
         InputOutcome::Unclaimed(action) => handle_unclaimed_key(state, action, &press),
         InputOutcome::Handled | InputOutcome::PassedOn => {}
     }
@@ -33,6 +34,15 @@ pub(super) fn handle_key(state: &mut AppState, chord: Chord) {
     if composes && state.stack.composer.editor().revision() != before {
         state.stack.composer.update_popup();
     }
+}
+
+/// Runs the shortcut of an extension. Returns false if the key is none.
+fn run_shortcut(state: &mut AppState, chord: Chord) -> bool {
+    let Some(shortcut) = state.shortcuts.find_shortcut(chord).cloned() else { return false };
+    // A panel is an answer to the key.
+    state.stack.panel.allow_all();
+    state.out.send(shortcut, PendingRequest::ErrorsOnly);
+    true
 }
 
 /// Handles a key that no component claims. The quit key quits unless it types text or has another action.

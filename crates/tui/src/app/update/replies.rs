@@ -234,6 +234,9 @@ fn update_extensions(state: &mut AppState, data: ExtensionsData, shown: ListUse)
     for name in state.session.set_extensions(data.extensions) {
         state.show_info(format!("[{name}] is running again"));
     }
+    for conflict in state.shortcuts.set_extensions(&state.session.extensions, &state.keymap) {
+        state.show_info(conflict);
+    }
     if state.session.has_changing_extensions() {
         state.extensions_refresh_at = Some(state.now + timeouts::EXTENSIONS_AGAIN);
     }

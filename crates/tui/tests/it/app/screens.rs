@@ -361,6 +361,24 @@ fn extension_sets_the_title_and_the_line_of_work() {
 }
 
 #[test]
+fn key_of_an_extension_runs_its_shortcut_while_a_prompt_is_written() {
+    let mut fake = Fake::new();
+    let plan = r#"{"extensions":[{"name":"plan","state":"ready","origin":"global","dir":"/h/plan","required":false,
+        "gates_off":false,"shortcuts":[{"key":"f8"}]}]}"#;
+    fake.hold = vec!["list_extensions"];
+    fake.enter("/ext");
+    let request = fake.held.pop().unwrap();
+    fake.reply(&request, plan);
+    fake.take_log();
+    fake.keys("f8");
+    assert_eq!(fake.take_log(), "", "the list of extensions is open");
+    fake.keys("esc");
+    fake.type_text("draft");
+    fake.keys("f8");
+    assert_eq!(fake.take_log(), r#"> run_shortcut extension="plan" key="f8""#);
+}
+
+#[test]
 fn extension_sets_the_text_for_hidden_thoughts() {
     let mut fake = Fake::new();
     let think = |fake: &mut Fake, delta: &str| {

@@ -141,6 +141,27 @@ fn calls_change_the_screen() {
 }
 
 #[test]
+fn shortcut_runs_code_until_it_is_removed() {
+    const PLAN: &str = r#"
+emit("register", kind="shortcut", name="ctrl+g", description="Show the plan")
+emit("ready")
+for frame in frames():
+    if frame["type"] == "ext_call":
+        emit("notify", level="info", message="3 steps")
+        emit("unregister", kind="shortcut", name=frame["args"]["name"])
+        emit("ext_result", id=frame["id"])
+"#;
+    let scene = Scene::new(Vec::new()).python_with("plan", &json!({"capabilities": ["calls"]}), PLAN);
+    let mut client = Client::of(&scene, &[]);
+    client.done("hello", &json!({"ui": true}));
+    client.done("run_shortcut", &json!({"extension": "plan", "key": "ctrl+g"}));
+    assert_eq!(client.event("ext_notify")["message"], "3 steps");
+    let listed = client.done("list_extensions", &json!({}));
+    assert_eq!(listed["extensions"][0]["shortcuts"], Value::Null, "{listed}");
+    client.end().expect(0);
+}
+
+#[test]
 fn calls_lock_a_file() {
     let mut caller = Caller::start(Scene::new(Vec::new()));
     let path = caller.scene.world.project().join("a.txt");

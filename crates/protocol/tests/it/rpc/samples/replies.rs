@@ -82,6 +82,7 @@ fn success(id: Option<String>, command: &Command) -> RpcResponse {
         Command::CompleteCommand(_) => RpcResponse::success::<CompleteCommand>(id, &completions()),
         Command::ListExtensions(_) => RpcResponse::success::<ListExtensions>(id, &extensions()),
         Command::ReloadExt(_) => RpcResponse::success::<ReloadExt>(id, &reloaded()),
+        Command::RunShortcut(_) => RpcResponse::success::<RunShortcut>(id, &no),
         Command::PanelKey(_) => RpcResponse::success::<PanelKeyCommand>(id, &no),
         Command::PanelResize(_) => RpcResponse::success::<PanelResizeCommand>(id, &no),
         Command::PanelClose(_) => RpcResponse::success::<PanelCloseCommand>(id, &no),
@@ -319,6 +320,7 @@ fn extensions() -> ExtensionsData {
         log: Some("/h/logs/todo.log".into()),
         commands: vec!["todo".into()],
         tools: vec!["todo_add".into()],
+        shortcuts: vec![ShortcutInfo { key: "ctrl+g".into(), description: "Show the list".into() }],
         status: vec![StatusItem { key: "open".into(), text: "3 open".into() }],
     };
     let failed = ExtensionInfo {
@@ -329,6 +331,7 @@ fn extensions() -> ExtensionsData {
         log: None,
         commands: Vec::new(),
         tools: Vec::new(),
+        shortcuts: Vec::new(),
         status: Vec::new(),
         ..ready.clone()
     };
