@@ -74,6 +74,7 @@ fn run_with_setup(args: RunArgs) -> anyhow::Result<Exit> {
         settings: screen::load_settings(&setup.config, screen_mode(&args)),
         sandbox: sandbox_label(&setup.config.tools),
         has_sandbox_gap: sandbox_gap(&setup.config.tools).is_some(),
+        is_trusted: setup.project.is_trusted(),
     };
     let chosen = match open_session(&args.session, &setup, true)? {
         SessionOpenOutcome::Session(chosen) => chosen,

@@ -20,6 +20,8 @@ pub(super) enum ComponentIntent {
     },
     SendMessage(Box<Submission>, DeliveryTime),
     Answer(AnswerUse, UiAnswer),
+    /// Stops the turn of a session, or of the shown one.
+    StopTurn(Option<String>),
     /// Shows a theme without selecting it.
     PreviewTheme(String),
     Pick(ChoiceUse, String),

@@ -5,16 +5,13 @@ use ratatui_core::layout::Rect;
 use ratatui_core::text::Line;
 
 use super::component::draw_line;
-use super::component::{Component, InputContext, InputOutcome, LIST};
+use super::component::{Component, InputContext, InputOutcome, LIST, WHEEL};
 use super::{MouseAction, MouseKind};
 use crate::clean::{CleanLine, span};
 use crate::draw_context::DrawContext;
 use crate::keys::{Action, App, Browse, Context, KeyPress, Scroll};
 use crate::markdown;
 use crate::theme::{Role, Theme};
-
-/// The rows that one step of the mouse wheel scrolls.
-const WHEEL: isize = 3;
 
 #[derive(Debug)]
 pub(super) struct MarkdownPage {

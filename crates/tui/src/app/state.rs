@@ -60,6 +60,8 @@ pub struct AppOptions {
     pub sandbox: Option<String>,
     /// True if the machine cannot enforce a part of the sandbox.
     pub has_sandbox_gap: bool,
+    /// True if the user trusts the project.
+    pub is_trusted: bool,
     /// Returns the time of day, from which ages are calculated.
     pub clock: fn() -> SystemTime,
 }
@@ -76,6 +78,7 @@ impl Default for AppOptions {
             resume: false,
             sandbox: None,
             has_sandbox_gap: false,
+            is_trusted: false,
             clock: SystemTime::now,
         }
     }
@@ -92,6 +95,8 @@ pub struct AppState {
     pub(super) themes: ThemeCatalog,
     pub(super) version: String,
     pub(super) session: CurrentSession,
+    /// True if the user trusts the project.
+    pub(super) is_trusted: bool,
     /// The names of the items that were reported as skipped because the project is not trusted.
     pub(super) untrusted: Vec<String>,
     pub(super) stack: ComponentStack,
@@ -127,6 +132,7 @@ impl AppState {
             resume,
             sandbox,
             has_sandbox_gap,
+            is_trusted,
             clock,
         } = options;
         let themes = ThemeCatalog::new(appearance, settings.get(super::settings::THEME));
@@ -149,6 +155,7 @@ impl AppState {
             stack,
             awaits_session_choice: resume,
             session: CurrentSession::default(),
+            is_trusted,
             untrusted: Vec::new(),
             queue: MessageQueue::default(),
             notes: ExtensionNotes::default(),

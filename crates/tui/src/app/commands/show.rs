@@ -75,6 +75,7 @@ pub(super) fn status(state: &mut AppState, _args: &str) {
         ("git branch", state.status.branch().map(str::to_owned)),
         ("sandbox", state.status.sandbox_label().map(str::to_owned)),
         ("approvals", Some(asks)),
+        ("project", Some(if state.is_trusted { "trusted" } else { "not trusted" }.to_owned())),
         ("context", Some(context_text(session))),
         ("cost", Some(format!("${:.4}", session.usage.cost_usd))),
         ("queued messages", (queued > 0).then(|| queued.to_string())),

@@ -208,6 +208,7 @@ fn handle_grant(state: &mut AppState, outcome: Result<String, CommandFailure>) {
     let granted = outcome.is_ok();
     show_outcome(state, outcome);
     if granted {
+        state.is_trusted = true;
         state.out.ask_backend(BackendRequest::Branch);
         state.out.ask_backend(BackendRequest::Themes);
         let question = Question {
