@@ -39,7 +39,7 @@ use crate::timeouts;
 use crate::tool_sandbox::{sandbox_gap, sandbox_label};
 
 use screen::{ScreenOptions, ScreenThread};
-use ui_backend::{OpenSessions, RunningShells, UiBackend, UiContext};
+use ui_backend::{OpenSessions, RunningShells, SessionStart, UiBackend, UiContext};
 
 /// The maximum number of lines that wait for the screen. Further lines wait in haft-rpc, which drops droppable lines.
 const LINES: usize = 256;
@@ -216,6 +216,7 @@ fn ui_context(args: &RunArgs, setup: &RunSetup) -> Arc<UiContext> {
         tools: setup.config.tools.clone(),
         secrets: ProviderSecrets::new(args, setup),
         open: Arc::new(OpenSessions::default()),
+        start: SessionStart::default(),
     })
 }
 

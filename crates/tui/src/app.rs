@@ -45,7 +45,7 @@ mod waiting_messages;
 
 pub use backend::{
     BackendReply, BackendRequest, ContextUse, FileList, LoginProvider, NO_MODEL, SavedKey, SettingRow,
-    ShellRequest, TrustReview,
+    ShellRequest, TrustReview, WorkingTreeDiff,
 };
 pub use effect::Effect;
 pub use event::UiEvent;

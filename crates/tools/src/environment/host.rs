@@ -102,6 +102,15 @@ impl HostEnvironment {
         self
     }
 
+    /// Returns the private directory for temporary files of commands, which the sandbox lets them write. It exists as
+    /// long as this environment and its clones.
+    ///
+    /// # Errors
+    /// If it cannot be created.
+    pub fn temp_dir(&self) -> io::Result<&Path> {
+        Ok(self.command_dir()?.path())
+    }
+
     /// Returns the queue of changes.
     pub fn file_queue(&self) -> &FileQueue {
         &self.queue

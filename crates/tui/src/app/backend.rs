@@ -101,6 +101,8 @@ pub enum BackendRequest {
     },
     /// Counts what fills the context of the shown session.
     ContextUse,
+    /// Compares the files of the project with those at the start of the shown session.
+    Diff,
     /// Summarizes the usage of all recorded sessions.
     Usage,
     /// Plays the demo: one turn of a scripted model, as `haft demo`.
@@ -171,6 +173,8 @@ pub enum BackendReply {
     Set(Result<SettingRow, CommandFailure>),
     /// Reply to [`BackendRequest::ContextUse`].
     ContextUse(Result<ContextUse, CommandFailure>),
+    /// Reply to [`BackendRequest::Diff`].
+    Diff(Result<WorkingTreeDiff, CommandFailure>),
     /// Reply to [`BackendRequest::Usage`]: Markdown.
     Usage(Result<String, CommandFailure>),
     /// Reply to [`BackendRequest::Demo`]: the printed text.
@@ -188,6 +192,15 @@ pub struct ContextUse {
     pub window: Option<u64>,
     /// The parts and their tokens, estimated, the largest first.
     pub parts: Vec<(&'static str, u64)>,
+}
+
+/// The changes of the files of a project.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WorkingTreeDiff {
+    /// The output of `git diff`, empty without changes.
+    pub text: String,
+    /// True if there are more changes.
+    pub is_cut: bool,
 }
 
 /// A verified and saved API key.

@@ -8,6 +8,7 @@ use haft_protocol::rpc::{
 };
 
 use crate::dialog::{AnswerKind, Question};
+use crate::diff::Diff;
 use crate::draw_context::DrawContext;
 use crate::keys::Keymap;
 use crate::picker::{PickerAbilities, PickerRow};
@@ -29,7 +30,7 @@ use super::linear::{LinearPrinter, PrintSources};
 use super::menu::{Menu, PendingPicker};
 use super::notes::ExtensionNotes;
 use super::outbox::Outbox;
-use super::page::MarkdownPage;
+use super::page::CoverPage;
 use super::pending_request::{ListUse, PendingRequest, TakeBackUse};
 use super::session::CurrentSession;
 use super::settings::Settings;
@@ -241,8 +242,12 @@ impl AppState {
     pub(super) fn show_page(&mut self, title: &str, text: String) {
         match self.linear.enabled {
             true => self.stack.conversation.push_notice(LocalMessage::Page(title.to_owned(), text)),
-            false => (self.stack.menu, self.stack.page) = (None, Some(MarkdownPage::new(title, text))),
+            false => (self.stack.menu, self.stack.page) = (None, Some(CoverPage::from_markdown(title, text))),
         }
+    }
+
+    pub(super) fn show_diff_page(&mut self, title: &str, diffs: Vec<Diff>) {
+        (self.stack.menu, self.stack.page) = (None, Some(CoverPage::from_diffs(title, diffs)));
     }
 
     pub(super) fn text_width(&self) -> u16 {

@@ -53,6 +53,8 @@ pub(super) fn handle_backend_reply(state: &mut AppState, reply: BackendReply) {
         }
         BackendReply::ContextUse(Ok(used)) => show::show_context(state, &used),
         BackendReply::ContextUse(Err(failure)) => state.show_error(failure.error),
+        BackendReply::Diff(Ok(changes)) => show::show_diff(state, &changes),
+        BackendReply::Diff(Err(failure)) => state.show_error(failure.error),
         BackendReply::Usage(Ok(text)) => state.show_page("Usage", text),
         BackendReply::Usage(Err(failure)) => state.show_error(failure.error),
         BackendReply::Demo(Ok(text)) => state.show_page("Demo", format!("```text\n{text}\n```\n")),

@@ -7,7 +7,7 @@ use haft_protocol::ext::SetWorkingCall;
 use haft_protocol::ids::{PanelId, ToolCallId};
 use haft_protocol::message::{AssistantBlock, StopCause, TokenUsage};
 use haft_protocol::rpc::{PanelContent, RpcEvent, UiAnswer, UiKind, UiRequest};
-use haft_tui::app::AppOptions;
+use haft_tui::app::{AppOptions, WorkingTreeDiff};
 use haft_tui::theme::Role;
 
 use super::fake::{Fake, extension, time};
@@ -236,7 +236,7 @@ fn empty_session_describes_access_and_trust() {
     project trusted: haft uses its settings, extensions and instructions
     ");
     insta::assert_snapshot!(welcome("read-only", "bash", false, true), @"
-    sandbox read-only, incomplete: the agent reads files; it asks before other cal…
+    sandbox read-only, incomplete: the agent reads files; it asks before other ca…
     asks before each call of bash
     the project contains nothing that needs trust
     ");
@@ -249,6 +249,21 @@ fn empty_session_describes_access_and_trust() {
     sandbox full: the agent may do what you may do, without asking
     the project contains nothing that needs trust
     ");
+}
+
+#[test]
+fn diff_page_shows_changed_files() {
+    let mut fake = Fake::new();
+    fake.enter("/diff");
+    assert!(fake.screen().contains("no file has changed since this session was opened"), "{}", fake.screen());
+    let added: String = (1..=30).map(|line| format!("+line {line}\n")).collect();
+    let text = format!(
+        "diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n\
+         diff --git a/b.txt b/b.txt\nnew file mode 100644\n--- /dev/null\n+++ b/b.txt\n@@ -0,0 +1,30 @@\n{added}"
+    );
+    fake.changes = WorkingTreeDiff { text, is_cut: false };
+    fake.enter("/diff");
+    check("diff_page_shows_changed_files", fake);
 }
 
 #[test]

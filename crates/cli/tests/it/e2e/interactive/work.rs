@@ -107,3 +107,25 @@ fn resizes_during_answer() {
     terminal.pty.wait_gone("esc to stop");
     terminal.leave();
 }
+
+#[test]
+fn diff_shows_files_changed_since_session_start() {
+    let scene = Scene::new(vec![bash("t1", "echo two > a.txt"), Scenario::text("Changed.")]);
+    let terminal = TerminalSession::at(scene, &[]);
+    terminal.say("/diff");
+    terminal.sees(&["/diff needs a git repository"]);
+    terminal.say("!!git init -q . && echo one > a.txt && echo ready $((40 + 2))");
+    terminal.sees(&["ready 42"]);
+    terminal.pty.wait_gone("esc to stop");
+    terminal.say("/new");
+    terminal.pty.wait_gone("ready 42");
+    terminal.say("/diff");
+    terminal.sees(&["no file has changed since this session was opened"]);
+    terminal.say("go");
+    terminal.sees(&["Changed."]);
+    terminal.say("/diff");
+    terminal.sees(&["1 file, +1 −1", "- one", "+ two", "esc close"]);
+    terminal.pty.press(&["esc"]);
+    terminal.pty.wait_gone("esc close");
+    terminal.leave();
+}
