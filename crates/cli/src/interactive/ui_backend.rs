@@ -82,9 +82,9 @@ impl ProgramServices for UiBackend {
         }
     }
 
-    async fn edit(&self, command: Vec<String>) -> io::Result<Option<i32>> {
-        let edited = self.runtime.spawn_blocking(move || shell::run_editor(&command)).await;
-        edited.unwrap_or_else(|error| Err(io::Error::other(error)))
+    async fn run_in_terminal(&self, command: Vec<String>) -> io::Result<Option<i32>> {
+        let ended = self.runtime.spawn_blocking(move || shell::run_in_foreground(&command)).await;
+        ended.unwrap_or_else(|error| Err(io::Error::other(error)))
     }
 }
 

@@ -111,6 +111,11 @@ impl HostEnvironment {
         Ok(self.command_dir()?.path())
     }
 
+    /// True if a command of this environment or of a clone has started an editor, which failed: commands have none.
+    pub fn editor_was_called(&self) -> bool {
+        self.command_dir().is_ok_and(CommandDir::editor_was_called)
+    }
+
     /// Returns the queue of changes.
     pub fn file_queue(&self) -> &FileQueue {
         &self.queue

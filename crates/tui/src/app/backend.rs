@@ -78,7 +78,7 @@ pub enum BackendRequest {
         digest: String,
     },
     /// Runs a shell command of the user. Each piece of output is a [`BackendReply::ShellOutput`]; the last reply is
-    /// [`BackendReply::ShellEnd`].
+    /// [`BackendReply::ShellEnd`]. [`BackendReply::TerminalNeeded`] may precede it.
     Shell {
         /// The number that identifies the reply.
         number: u64,
@@ -165,6 +165,8 @@ pub enum BackendReply {
     Grant(Result<String, CommandFailure>),
     /// A piece of the output of a shell command.
     ShellOutput(u64, String),
+    /// A shell command needs a terminal. The reply has the command as it ran, and comes before the end.
+    TerminalNeeded(u64, String),
     /// The end of a shell command: its output, truncated like that of the `bash` tool, and its exit status.
     ShellEnd(u64, Result<(String, Option<i32>), CommandFailure>),
     /// Reply to [`BackendRequest::Settings`].

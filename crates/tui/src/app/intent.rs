@@ -5,7 +5,7 @@ use haft_protocol::rpc::{EntryInfo, SessionInfo, UiAnswer};
 use crate::editor::Submission;
 use crate::queue::DeliveryTime;
 
-use super::SettingRow;
+use super::{SettingRow, TerminalCommand};
 
 /// An action that a component requests outside its own state.
 #[derive(Debug)]
@@ -45,6 +45,7 @@ pub(super) enum AnswerUse {
     Grant { digest: String },
     Setting { name: String },
     NewSession,
+    RunInTerminal(TerminalCommand),
 }
 
 #[derive(Debug, Clone, PartialEq)]

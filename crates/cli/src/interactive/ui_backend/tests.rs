@@ -319,3 +319,15 @@ async fn long_diff_is_cut_at_a_line() {
     assert!(diff.is_cut && diff.text.len() <= 1024 * 1024 && diff.text.len() > 1024 * 1024 - 64);
     assert!(diff.text.starts_with("diff --git a/a b/a\n") && diff.text.ends_with('\n'));
 }
+
+#[tokio::test]
+async fn command_with_editor_is_offered_the_terminal() {
+    let world = World::new();
+    let commit = "git init -q . && git -c user.name=n -c user.email=e commit --allow-empty -q";
+    let answers = world.ask(shell_request(3, commit)).await;
+    let [.., needed, end] = &answers[..] else { panic!("{answers:?}") };
+    assert!(matches!(needed, Reply::TerminalNeeded(3, command) if command == commit), "{answers:?}");
+    assert!(matches!(end, Reply::ShellEnd(3, Ok((_, Some(1))))), "{answers:?}");
+    let answers = world.ask(shell_request(4, "echo no editor is available")).await;
+    assert!(!answers.iter().any(|answer| matches!(answer, Reply::TerminalNeeded(..))), "{answers:?}");
+}

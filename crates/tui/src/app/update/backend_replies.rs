@@ -74,6 +74,7 @@ pub(super) fn handle_backend_reply(state: &mut AppState, reply: BackendReply) {
         BackendReply::ShellOutput(number, text) => {
             state.stack.conversation.transcript_mut().shell_output(number, &text)
         }
+        BackendReply::TerminalNeeded(number, command) => shell::offer_terminal(state, number, command),
         BackendReply::ShellEnd(number, outcome) => shell::finish_shell_command(state, number, outcome),
         BackendReply::Settings(rows) => show_settings(state, rows),
         BackendReply::Set(Ok(row)) => handle_changed_setting(state, &row),

@@ -255,7 +255,10 @@ impl Fake {
                     self.log.push(format!("copy {text:?}"));
                     self.tell(UiEvent::Copied(Ok(())));
                 }
-                effect @ (Effect::OpenEditor(_) | Effect::Suspend | Effect::Redraw) => {
+                effect @ (Effect::OpenEditor(_)
+                | Effect::RunInTerminal(_)
+                | Effect::Suspend
+                | Effect::Redraw) => {
                     self.log.push(format!("{effect:?}"));
                 }
                 effect @ (Effect::Bell | Effect::Notify(_) | Effect::Title(_) | Effect::Quit) => {
