@@ -39,7 +39,7 @@ use crate::timeouts;
 use crate::tool_sandbox::{sandbox_gap, sandbox_label};
 
 use screen::{ScreenOptions, ScreenThread};
-use ui_backend::{OpenSessions, RunningShells, UiBackend, UiContext};
+use ui_backend::{OpenSessions, RunningShells, SessionStart, UiBackend, UiContext};
 
 /// The maximum number of lines that wait for the screen. Further lines wait in haft-rpc, which drops droppable lines.
 const LINES: usize = 256;
@@ -74,6 +74,7 @@ fn run_with_setup(args: RunArgs) -> anyhow::Result<Exit> {
         settings: screen::load_settings(&setup.config, screen_mode(&args)),
         sandbox: sandbox_label(&setup.config.tools),
         has_sandbox_gap: sandbox_gap(&setup.config.tools).is_some(),
+        is_trusted: setup.project.is_trusted(),
     };
     let chosen = match open_session(&args.session, &setup, true)? {
         SessionOpenOutcome::Session(chosen) => chosen,
@@ -215,6 +216,7 @@ fn ui_context(args: &RunArgs, setup: &RunSetup) -> Arc<UiContext> {
         tools: setup.config.tools.clone(),
         secrets: ProviderSecrets::new(args, setup),
         open: Arc::new(OpenSessions::default()),
+        start: SessionStart::default(),
     })
 }
 

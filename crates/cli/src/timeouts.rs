@@ -21,6 +21,9 @@ pub(crate) const FIRST_DRAW: Duration = Duration::from_millis(30);
 /// The time limit of `haft demo` on the screen.
 pub(crate) const DEMO: Duration = Duration::from_secs(30);
 
+/// The time limit of git while it records or compares the files of a project.
+pub(crate) const WORKING_TREE: Duration = Duration::from_secs(20);
+
 /// The time limit of a shell command of the user.
 pub(crate) const SHELL: Duration = Duration::from_secs(24 * 60 * 60);
 

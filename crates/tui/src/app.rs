@@ -46,9 +46,9 @@ mod waiting_messages;
 
 pub use backend::{
     BackendReply, BackendRequest, ContextUse, FileList, LoginProvider, NO_MODEL, SavedKey, SettingRow,
-    ShellRequest, TrustReview,
+    ShellRequest, TrustReview, WorkingTreeDiff,
 };
-pub use effect::Effect;
+pub use effect::{Effect, TerminalCommand};
 pub use event::UiEvent;
 pub use inline::InlineOutput;
 pub use interface::{LinearInterface, UserInterface};

@@ -34,7 +34,7 @@ use quiet_period::{KeyHint, QuietPeriod, TimedHint};
 use crate::clean::{CleanLine, CleanText};
 use crate::field::TextField;
 use crate::keys::{Action, Chord, Confirm, Context, Edit, KeyPress};
-use crate::timeouts::{COUNTDOWN, FLASH, SLOW_FRAME};
+use crate::timeouts::{COUNTDOWN, FLASH, QUIT_AGAIN, SLOW_FRAME};
 use crate::transcript::linear::wrap_rows;
 
 /// The line that ends a text of several lines.
@@ -98,6 +98,7 @@ pub struct Dialog {
     /// The last frame: whether it was readable, and when drawing began.
     drawn: Option<(bool, Instant)>,
     hint: Option<TimedHint>,
+    screen: ScreenUse,
     /// The lines typed so far, in linear mode.
     lines: String,
 }
@@ -109,6 +110,15 @@ enum AnswerControl {
     Field(Box<TextField>),
 }
 
+/// The use of the screen by a dialog with a long text.
+#[derive(Debug, Clone, Copy, Default)]
+struct ScreenUse {
+    /// True if the text does not fit beside the conversation.
+    is_long: bool,
+    /// The choice of the person, if any: the whole screen, or the conversation beside the dialog.
+    fills: Option<bool>,
+}
+
 /// The outcome of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DialogKeyOutcome {
@@ -116,6 +126,8 @@ pub enum DialogKeyOutcome {
     Open,
     /// The answer.
     Answered(UiAnswer),
+    /// The person denies the call and stops the turn.
+    StopTurn,
     /// The text to open in the person's own editor. [`Dialog::apply_edited_text`] receives the result.
     OpenEditor(String),
 }
@@ -152,6 +164,7 @@ impl Dialog {
             quiet: QuietPeriod::default(),
             drawn: None,
             hint: None,
+            screen: ScreenUse::default(),
             lines: String::new(),
         }
     }
@@ -163,7 +176,7 @@ impl Dialog {
 
     /// Handles a key.
     pub fn key(&mut self, press: &KeyPress, now: Instant) -> DialogKeyOutcome {
-        self.hint = None;
+        let before = self.hint.take();
         if self.is_too_early(now) {
             return DialogKeyOutcome::Open;
         }
@@ -171,6 +184,7 @@ impl Dialog {
             if self.question.wanted == AnswerKind::Confirm { Context::Confirm } else { Context::Dialog };
         let chord = press.chord();
         match press.action(context) {
+            Some(Action::Dialog(crate::keys::Dialog::Close)) => return self.close(before, now),
             Some(Action::Dialog(action)) => return self.perform_action(action, chord),
             Some(Action::Confirm(Confirm::Yes)) => {
                 return self.accept_or_scroll(UiAnswer::Confirmed(true), true);
@@ -182,6 +196,9 @@ impl Dialog {
             Some(Action::Confirm(Confirm::ReadOn)) => self.body.scroll_page(true),
             Some(Action::Confirm(Confirm::First)) => self.body.jump_to_edge(false),
             Some(Action::Confirm(Confirm::Last)) => self.body.jump_to_edge(true),
+            Some(Action::Confirm(Confirm::LineUp)) => self.body.scroll_rows(-1),
+            Some(Action::Confirm(Confirm::LineDown)) => self.body.scroll_rows(1),
+            Some(Action::Confirm(Confirm::View)) => self.screen.fills = Some(!self.fills_screen()),
             other => self.handle_typed_key(chord, other, now),
         }
         DialogKeyOutcome::Open
@@ -190,7 +207,7 @@ impl Dialog {
     fn perform_action(&mut self, action: crate::keys::Dialog, chord: Chord) -> DialogKeyOutcome {
         use crate::keys::Dialog as Key;
         match action {
-            Key::Close => return DialogKeyOutcome::Answered(UiAnswer::Cancelled),
+            Key::Close => {}
             Key::Accept => return self.submit_answer(),
             Key::OpenEditor => return self.open_external_editor(),
             Key::PageDown => self.body.scroll_page(true),
@@ -199,6 +216,29 @@ impl Dialog {
             Key::Previous => self.previous(chord),
         }
         DialogKeyOutcome::Open
+    }
+
+    /// Closes the dialog. A question about a call asks for a second press, which stops the turn.
+    fn close(&mut self, before: Option<TimedHint>, now: Instant) -> DialogKeyOutcome {
+        if !self.question.is_approval() {
+            return DialogKeyOutcome::Answered(UiAnswer::Cancelled);
+        }
+        if before.is_some_and(|before| before.hint == KeyHint::StopAgain && now <= before.until) {
+            return DialogKeyOutcome::StopTurn;
+        }
+        self.hint = Some(TimedHint { hint: KeyHint::StopAgain, until: now + QUIT_AGAIN });
+        DialogKeyOutcome::Open
+    }
+
+    /// True if the dialog uses the whole screen. A diff does so unless the person wants to see the conversation.
+    pub fn fills_screen(&self) -> bool {
+        let ScreenUse { is_long, fills } = self.screen;
+        is_long && fills.unwrap_or(self.question.whole_diff().is_some())
+    }
+
+    /// Scrolls the text by rows: down, or up if `rows` is negative.
+    pub fn scroll_rows(&mut self, rows: isize) {
+        self.body.scroll_rows(rows);
     }
 
     /// Handles pasted text.

@@ -74,6 +74,52 @@ impl Diff {
         Some(Self { path: CleanLine::new(&path), added, removed, lines, cut })
     }
 
+    /// Reads the output of `git diff` with the usual prefixes `a/` and `b/`: one diff for each file. `is_cut` marks the
+    /// last one as truncated.
+    pub fn parse_git_output(text: &str, is_cut: bool) -> Vec<Self> {
+        const BEGIN: &str = "diff --git ";
+        let text = sanitize(text);
+        let begins = |(at, _): &(usize, &str)| *at == 0 || text.as_bytes().get(at - 1) == Some(&b'\n');
+        let starts: Vec<usize> = text.match_indices(BEGIN).filter(begins).map(|(at, _)| at).collect();
+        let ends = starts.iter().copied().skip(1).chain([text.len()]);
+        let files = starts.iter().zip(ends).filter_map(|(start, end)| text.get(*start..end));
+        let mut diffs: Vec<Self> = files.map(Self::parse_git_file).collect();
+        if let Some(last) = diffs.last_mut() {
+            last.cut = is_cut;
+        }
+        diffs
+    }
+
+    fn parse_git_file(text: &str) -> Self {
+        let head = text.lines().take_while(|line| !line.starts_with("@@ "));
+        let mut path = None;
+        let mut lines = Vec::new();
+        for line in head {
+            // git ends a path with blanks by a tab.
+            let named = |prefix: &str| line.strip_prefix(prefix).map(|path| path.trim_end_matches('\t'));
+            let new = named("+++ b/").or_else(|| named("rename to "));
+            path = new.or(path).or_else(|| named("--- a/"));
+            let note = match line {
+                _ if line.starts_with("new file mode") => "new file".to_owned(),
+                _ if line.starts_with("deleted file mode") => "deleted".to_owned(),
+                _ if line.starts_with("Binary files ") => "binary file".to_owned(),
+                _ if line.starts_with("rename from ") => line.replacen("rename from", "renamed from", 1),
+                _ if line.starts_with("old mode ") || line.starts_with("new mode ") => line.to_owned(),
+                _ => continue,
+            };
+            lines.push(DiffLine { kind: DiffLineKind::Note, number: None, text: CleanText::new(&note) });
+        }
+        let header = text.lines().next().unwrap_or_default();
+        let path = path.or_else(|| header.rsplit_once(" b/").map(|(_, path)| path)).unwrap_or(header);
+        // The header of the first hunk says nothing without the enclosing context.
+        let says_nothing = |line: &UnifiedLine<'_>| line.kind == DiffLineKind::Part && line.text.is_empty();
+        let hunks = parse_unified(text).into_iter().skip_while(says_nothing);
+        lines.extend(hunks.map(DiffLine::from));
+        let count = |kind| lines.iter().filter(|line| line.kind == kind).count() as u64;
+        let (added, removed) = (count(DiffLineKind::Added), count(DiffLineKind::Removed));
+        Self { path: CleanLine::new(path), added, removed, lines, cut: false }
+    }
+
     /// Formats the title, for example `src/lib.rs +3 −1`.
     pub fn title(&self, theme: &Theme) -> Line<'static> {
         let path = span(self.path.clone(), theme.style(Role::DiffHeader));

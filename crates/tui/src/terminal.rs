@@ -15,6 +15,7 @@ mod driver;
 mod effects;
 mod environment;
 mod external_editor;
+mod foreground;
 mod frame_limiter;
 mod guard;
 mod images;
@@ -83,12 +84,12 @@ pub trait ProgramServices: Send + Sync + 'static {
     /// until the interface takes it, and is dropped after the interface has ended.
     async fn answer(&self, ask: BackendRequest, answers: mpsc::Sender<BackendReply>);
 
-    /// Runs the person's editor in the terminal, which is restored for that time, and returns its exit code: `None`
-    /// if a signal ended it. The command is never empty; its last word is the file.
+    /// Runs a program in the terminal, which is restored for that time, and returns its exit code: `None` if a signal
+    /// ended it. The command is never empty.
     ///
     /// # Errors
     /// When it cannot be started.
-    async fn edit(&self, command: Vec<String>) -> io::Result<Option<i32>>;
+    async fn run_in_terminal(&self, command: Vec<String>) -> io::Result<Option<i32>>;
 }
 
 /// An in-process connection that speaks the RPC protocol.

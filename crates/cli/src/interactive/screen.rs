@@ -35,6 +35,8 @@ pub(super) struct ScreenOptions {
     pub(super) sandbox: String,
     /// True if this machine cannot enforce a part of it.
     pub(super) has_sandbox_gap: bool,
+    /// True if the user trusts the project.
+    pub(super) is_trusted: bool,
 }
 
 pub(super) fn load_keymap(home: &Home) -> Keymap {
@@ -138,8 +140,15 @@ async fn run_screen(
     requests: mpsc::UnboundedSender<RpcRequest>,
     lines: mpsc::Receiver<ServerLine>,
 ) -> anyhow::Result<ExitReason> {
-    let ScreenOptions { prompt, opens_session_picker: picks, keymap, settings, sandbox, has_sandbox_gap } =
-        start;
+    let ScreenOptions {
+        prompt,
+        opens_session_picker: picks,
+        keymap,
+        settings,
+        sandbox,
+        has_sandbox_gap,
+        is_trusted,
+    } = start;
     let environment = Environment::from_process();
     let appearance = match settings.get(THEME) {
         "dark" => Some(Appearance::Dark),
@@ -156,6 +165,7 @@ async fn run_screen(
         version: env!("CARGO_PKG_VERSION").to_owned(),
         sandbox: Some(sandbox),
         has_sandbox_gap,
+        is_trusted,
         ..AppOptions::default()
     };
     let state = AppState::new(options, Instant::now());

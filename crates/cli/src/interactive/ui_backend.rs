@@ -8,6 +8,7 @@ mod history;
 mod sessions;
 mod settings;
 mod shell;
+mod working_tree;
 
 use std::io;
 use std::path::PathBuf;
@@ -30,6 +31,7 @@ use crate::trust;
 
 pub(super) use sessions::OpenSessions;
 pub(super) use shell::RunningShells;
+pub(super) use working_tree::SessionStart;
 
 /// Answers the requests of the interface.
 pub(super) struct UiBackend {
@@ -49,6 +51,7 @@ pub(super) struct UiContext {
     /// The keys of providers, which these commands do not get.
     pub(super) secrets: ProviderSecrets,
     pub(super) open: Arc<OpenSessions>,
+    pub(super) start: SessionStart,
 }
 
 impl UiContext {
@@ -79,9 +82,9 @@ impl ProgramServices for UiBackend {
         }
     }
 
-    async fn edit(&self, command: Vec<String>) -> io::Result<Option<i32>> {
-        let edited = self.runtime.spawn_blocking(move || shell::run_editor(&command)).await;
-        edited.unwrap_or_else(|error| Err(io::Error::other(error)))
+    async fn run_in_terminal(&self, command: Vec<String>) -> io::Result<Option<i32>> {
+        let ended = self.runtime.spawn_blocking(move || shell::run_in_foreground(&command)).await;
+        ended.unwrap_or_else(|error| Err(io::Error::other(error)))
     }
 }
 
@@ -89,11 +92,7 @@ impl UiBackend {
     /// Returns the last answer to a request; `None` if the request has no answer.
     async fn respond(&self, ask: Request, answers: &mpsc::Sender<Reply>) -> Option<Reply> {
         Some(match ask {
-            Request::Conversation { session } => {
-                let id = session.clone();
-                let messages = self.off_thread(move |context| context.open.switch_to(&id)).await;
-                Reply::Conversation(session, messages.flatten())
-            }
+            Request::Conversation { session } => self.load_conversation(session).await,
             Request::Files => {
                 Reply::Files(self.read_off_thread(|context| files::list_files(&context.cwd)).await)
             }
@@ -112,6 +111,9 @@ impl UiBackend {
             }
             Request::Providers => Reply::Providers(self.list_providers().await),
             Request::ContextUse => Reply::ContextUse(self.try_off_thread(sessions::context_use).await),
+            Request::Diff => {
+                Reply::Diff(self.spawn_task(working_tree::diff_from_start(Arc::clone(&self.context))).await)
+            }
             Request::Usage => Reply::Usage(self.try_off_thread(sessions::usage_text).await),
             Request::Demo => Reply::Demo(self.spawn_task(shell::play_demo()).await),
             Request::Login { provider, key } => {
@@ -144,6 +146,14 @@ impl UiBackend {
             }
             Request::Themes => Reply::Themes(self.read_off_thread(settings::list_themes).await),
         })
+    }
+
+    /// Makes a session the visible one. Its start is what `/diff` compares with.
+    async fn load_conversation(&self, session: String) -> Reply {
+        working_tree::record_start(&self.runtime, &self.context, &session);
+        let id = session.clone();
+        let messages = self.off_thread(move |context| context.open.switch_to(&id)).await;
+        Reply::Conversation(session, messages.flatten())
     }
 
     async fn list_directory(&self, path: String) -> Vec<String> {

@@ -102,6 +102,20 @@ impl HostEnvironment {
         self
     }
 
+    /// Returns the private directory for temporary files of commands, which the sandbox lets them write. It exists as
+    /// long as this environment and its clones.
+    ///
+    /// # Errors
+    /// If it cannot be created.
+    pub fn temp_dir(&self) -> io::Result<&Path> {
+        Ok(self.command_dir()?.path())
+    }
+
+    /// True if a command of this environment or of a clone has started an editor, which failed: commands have none.
+    pub fn editor_was_called(&self) -> bool {
+        self.command_dir().is_ok_and(CommandDir::editor_was_called)
+    }
+
     /// Returns the queue of changes.
     pub fn file_queue(&self) -> &FileQueue {
         &self.queue

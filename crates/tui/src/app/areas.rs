@@ -11,6 +11,8 @@ pub(super) struct ScreenAreas {
     pub(super) work: Rect,
     pub(super) queue: Rect,
     pub(super) search: Rect,
+    /// The list of questions behind the one that is shown.
+    pub(super) questions: Rect,
     pub(super) ask: Rect,
     /// The completion list in inline mode.
     pub(super) popup: Rect,

@@ -78,7 +78,7 @@ pub enum BackendRequest {
         digest: String,
     },
     /// Runs a shell command of the user. Each piece of output is a [`BackendReply::ShellOutput`]; the last reply is
-    /// [`BackendReply::ShellEnd`].
+    /// [`BackendReply::ShellEnd`]. [`BackendReply::TerminalNeeded`] may precede it.
     Shell {
         /// The number that identifies the reply.
         number: u64,
@@ -101,6 +101,8 @@ pub enum BackendRequest {
     },
     /// Counts what fills the context of the shown session.
     ContextUse,
+    /// Compares the files of the project with those at the start of the shown session.
+    Diff,
     /// Summarizes the usage of all recorded sessions.
     Usage,
     /// Plays the demo: one turn of a scripted model, as `haft demo`.
@@ -163,6 +165,8 @@ pub enum BackendReply {
     Grant(Result<String, CommandFailure>),
     /// A piece of the output of a shell command.
     ShellOutput(u64, String),
+    /// A shell command needs a terminal. The reply has the command as it ran, and comes before the end.
+    TerminalNeeded(u64, String),
     /// The end of a shell command: its output, truncated like that of the `bash` tool, and its exit status.
     ShellEnd(u64, Result<(String, Option<i32>), CommandFailure>),
     /// Reply to [`BackendRequest::Settings`].
@@ -171,6 +175,8 @@ pub enum BackendReply {
     Set(Result<SettingRow, CommandFailure>),
     /// Reply to [`BackendRequest::ContextUse`].
     ContextUse(Result<ContextUse, CommandFailure>),
+    /// Reply to [`BackendRequest::Diff`].
+    Diff(Result<WorkingTreeDiff, CommandFailure>),
     /// Reply to [`BackendRequest::Usage`]: Markdown.
     Usage(Result<String, CommandFailure>),
     /// Reply to [`BackendRequest::Demo`]: the printed text.
@@ -188,6 +194,15 @@ pub struct ContextUse {
     pub window: Option<u64>,
     /// The parts and their tokens, estimated, the largest first.
     pub parts: Vec<(&'static str, u64)>,
+}
+
+/// The changes of the files of a project.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WorkingTreeDiff {
+    /// The output of `git diff`, empty without changes.
+    pub text: String,
+    /// True if there are more changes.
+    pub is_cut: bool,
 }
 
 /// A verified and saved API key.

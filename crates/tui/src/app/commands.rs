@@ -63,6 +63,7 @@ commands! {
     "settings" "[setting]" Settings => setup::settings, "Show and change settings";
     "theme" "[theme]" Themes => setup::theme, "Select a color theme";
     "status" "" => show::status, "Show the session, the model, the limits and the extensions";
+    "diff" "" => show::request_diff, "Show the files changed since the session began";
     "context" "" => show::request_context, "Show what fills the context window";
     "cost" "" => show::cost, "Show the session's tokens and cost";
     "usage" "" => show::request_usage, "Show tokens and cost by day, model and project";

@@ -39,6 +39,9 @@ impl InputOutcome {
 /// The minimum useful height of a list or a page: its frame, its input row and one row of content.
 pub(super) const LIST: u16 = 4;
 
+/// The rows that one step of the mouse wheel scrolls.
+pub(super) const WHEEL: isize = 3;
+
 /// The line that closes the open component in the linear mode.
 pub(super) const CLOSE: &str = ":close";
 

@@ -6,11 +6,12 @@ use haft_protocol::rpc::UiAnswer;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
-use super::Effect;
-use super::component::{Component, InputContext, InputOutcome};
+use super::component::{Component, InputContext, InputOutcome, WHEEL};
 use super::intent::{AnswerUse, ComponentIntent};
 use super::outbox::Outbox;
 use super::stray_keys::StrayKeys;
+use super::{Effect, MouseAction, MouseKind};
+use crate::clean::CleanLine;
 use crate::dialog::{Dialog, DialogKeyOutcome, Question, TypedLineOutcome};
 use crate::draw_context::DrawContext;
 use crate::keys::{Context, KeyPress};
@@ -35,6 +36,8 @@ struct OpenDialog {
     dialog: Dialog,
     purpose: AnswerUse,
     number: u64,
+    /// The question as a line, for the list of waiting questions.
+    summary: CleanLine,
 }
 
 impl DialogQueue {
@@ -48,7 +51,8 @@ impl DialogQueue {
         let at = at.unwrap_or(self.open.len());
         self.count += 1;
         let number = self.count;
-        self.open.insert(at, OpenDialog { dialog: Dialog::open(question, now), purpose, number });
+        let summary = question.summary_line();
+        self.open.insert(at, OpenDialog { dialog: Dialog::open(question, now), purpose, number, summary });
     }
 
     pub(super) fn current_mut(&mut self) -> Option<&mut Dialog> {
@@ -84,9 +88,10 @@ impl DialogQueue {
         asked.map(|asked| asked.dialog.apply_edited_text(text)).is_some()
     }
 
-    /// Returns the rows that the dialog requests, at most `height`. Returns `None` if no dialog is open.
-    pub(super) fn rows(&mut self, width: u16, height: u16, look: &DrawContext) -> Option<u16> {
-        self.current_mut().map(|dialog| dialog.rows(width, height, look))
+    /// Returns the rows that the dialog requests: at most `height`, or `screen` for a long text. Returns `None` if no
+    /// dialog is open.
+    pub(super) fn rows(&mut self, width: u16, height: u16, screen: u16, look: &DrawContext) -> Option<u16> {
+        self.current_mut().map(|dialog| dialog.rows(width, height, screen, look))
     }
 
     /// Draws the dialog. Returns the cursor.
@@ -117,8 +122,9 @@ impl DialogQueue {
         self.open.is_empty()
     }
 
-    pub(super) fn waiting_count(&self) -> usize {
-        self.open.len().saturating_sub(1)
+    /// Returns the questions behind the one that is shown, in their order.
+    pub(super) fn waiting_questions(&self) -> impl ExactSizeIterator<Item = &CleanLine> {
+        self.open.iter().skip(1).map(|asked| &asked.summary)
     }
 
     pub(super) fn close(&mut self, id: &str) {
@@ -152,6 +158,13 @@ impl Component for DialogQueue {
                 self.edited = Some(asked.number);
                 scope.out.push_effect(Effect::OpenEditor(text));
             }
+            DialogKeyOutcome::StopTurn => {
+                if let AnswerUse::Reply { session, .. } = &asked.purpose {
+                    scope.out.push_intent(ComponentIntent::StopTurn(session.clone()));
+                }
+                self.stray_keys = StrayKeys::after_answer(press.chord(), scope.now);
+                self.answer(UiAnswer::Cancelled, scope.out);
+            }
             DialogKeyOutcome::Answered(answer) => {
                 self.stray_keys = StrayKeys::after_answer(press.chord(), scope.now);
                 self.answer(answer, scope.out);
@@ -167,6 +180,18 @@ impl Component for DialogQueue {
         }
         let Some(dialog) = self.current_mut() else { return InputOutcome::PassedOn };
         dialog.paste(text, scope.now);
+        InputOutcome::Handled
+    }
+
+    fn handle_mouse(&mut self, mouse: MouseAction, _: &mut InputContext<'_>) -> InputOutcome {
+        let Some(dialog) = self.current_mut().filter(|dialog| dialog.fills_screen()) else {
+            return InputOutcome::PassedOn;
+        };
+        match mouse.kind {
+            MouseKind::WheelUp => dialog.scroll_rows(-WHEEL),
+            MouseKind::WheelDown => dialog.scroll_rows(WHEEL),
+            MouseKind::Press | MouseKind::Drag | MouseKind::Release => {}
+        }
         InputOutcome::Handled
     }
 

@@ -2,7 +2,7 @@
 
 use haft_protocol::rpc::ServerLine;
 
-use super::BackendReply;
+use super::{BackendReply, TerminalCommand};
 use crate::keys::Chord;
 use crate::mouse::MouseAction;
 
@@ -29,6 +29,8 @@ pub enum UiEvent {
     Answer(BackendReply),
     /// The result of the external editor: the text, or an error for the user.
     Edited(Result<String, String>),
+    /// A shell command ran in the terminal: its exit code, `None` after a signal, or an error for the user.
+    RanInTerminal(TerminalCommand, Result<Option<i32>, String>),
     /// The result of copying: an error for the user if it failed. The terminal does not confirm that it took the text.
     Copied(Result<(), String>),
     /// The time that [`AppState::wakes_at`](super::AppState::wakes_at) returned has come.

@@ -5,7 +5,7 @@ use haft_protocol::rpc::{EntryInfo, SessionInfo, UiAnswer};
 use crate::editor::Submission;
 use crate::queue::DeliveryTime;
 
-use super::SettingRow;
+use super::{SettingRow, TerminalCommand};
 
 /// An action that a component requests outside its own state.
 #[derive(Debug)]
@@ -20,6 +20,8 @@ pub(super) enum ComponentIntent {
     },
     SendMessage(Box<Submission>, DeliveryTime),
     Answer(AnswerUse, UiAnswer),
+    /// Stops the turn of a session, or of the shown one.
+    StopTurn(Option<String>),
     /// Shows a theme without selecting it.
     PreviewTheme(String),
     Pick(ChoiceUse, String),
@@ -43,6 +45,7 @@ pub(super) enum AnswerUse {
     Grant { digest: String },
     Setting { name: String },
     NewSession,
+    RunInTerminal(TerminalCommand),
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -1,28 +1,47 @@
-//! A page of Markdown that covers the conversation.
+//! A page of Markdown or of diffs that covers the conversation.
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::text::Line;
 
 use super::component::draw_line;
-use super::component::{Component, InputContext, InputOutcome, LIST};
+use super::component::{Component, InputContext, InputOutcome, LIST, WHEEL};
 use super::{MouseAction, MouseKind};
 use crate::clean::{CleanLine, span};
+use crate::diff::Diff;
 use crate::draw_context::DrawContext;
 use crate::keys::{Action, App, Browse, Context, KeyPress, Scroll};
 use crate::markdown;
 use crate::theme::{Role, Theme};
 
-/// The rows that one step of the mouse wheel scrolls.
-const WHEEL: isize = 3;
-
 #[derive(Debug)]
-pub(super) struct MarkdownPage {
+pub(super) struct CoverPage {
     title: String,
-    text: String,
+    content: PageContent,
     top: usize,
     height: usize,
     cache: Option<PageRenderCache>,
+}
+
+#[derive(Debug)]
+enum PageContent {
+    Markdown(String),
+    Diffs(Vec<Diff>),
+}
+
+impl PageContent {
+    fn render_lines(&self, width: u16, theme: &Theme) -> Vec<Line<'static>> {
+        match self {
+            Self::Markdown(text) => markdown::render(text, width, theme),
+            Self::Diffs(diffs) => {
+                let of_file = |diff: &Diff| {
+                    let title = std::iter::once(diff.title(theme));
+                    title.chain(diff.lines(width, theme)).chain([Line::default()]).collect::<Vec<_>>()
+                };
+                diffs.iter().flat_map(of_file).collect()
+            }
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -32,9 +51,17 @@ struct PageRenderCache {
     lines: Vec<Line<'static>>,
 }
 
-impl MarkdownPage {
-    pub(super) fn new(title: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { title: title.into(), text: text.into(), top: 0, height: 0, cache: None }
+impl CoverPage {
+    pub(super) fn from_markdown(title: impl Into<String>, text: impl Into<String>) -> Self {
+        Self::new(title.into(), PageContent::Markdown(text.into()))
+    }
+
+    pub(super) fn from_diffs(title: impl Into<String>, diffs: Vec<Diff>) -> Self {
+        Self::new(title.into(), PageContent::Diffs(diffs))
+    }
+
+    fn new(title: String, content: PageContent) -> Self {
+        Self { title, content, top: 0, height: 0, cache: None }
     }
 
     /// Applies a browse action. Returns `None` if the action closes the page.
@@ -79,7 +106,7 @@ impl MarkdownPage {
         let drawn = match self.cache.take() {
             Some(drawn) if fits(&drawn) => drawn,
             Some(_) | None => {
-                let lines = markdown::render(&self.text, width, theme);
+                let lines = self.content.render_lines(width, theme);
                 PageRenderCache { width, theme: theme.clone(), lines }
             }
         };
@@ -111,7 +138,7 @@ impl MarkdownPage {
     }
 }
 
-impl Component for Option<MarkdownPage> {
+impl Component for Option<CoverPage> {
     fn cover_rows(&self) -> Option<u16> {
         self.as_ref().map(|_| LIST)
     }

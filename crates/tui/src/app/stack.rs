@@ -11,7 +11,7 @@ use super::composer::Composer;
 use super::conversation::ConversationView;
 use super::dialogs::DialogQueue;
 use super::menu::Menu;
-use super::page::MarkdownPage;
+use super::page::CoverPage;
 use super::panel::PanelHost;
 use crate::draw_context::DrawContext;
 use crate::transcript::Transcript;
@@ -45,7 +45,7 @@ components! {
     new(transcript: Transcript, known: CompletionCatalog);
     dialogs: DialogQueue = DialogQueue::default(),
     menu: Option<Menu> = None,
-    page: Option<MarkdownPage> = None,
+    page: Option<CoverPage> = None,
     panel: PanelHost = PanelHost::default(),
     conversation: ConversationView = ConversationView::new(transcript),
     composer: Composer = Composer::new(known),

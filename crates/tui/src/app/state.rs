@@ -8,6 +8,7 @@ use haft_protocol::rpc::{
 };
 
 use crate::dialog::{AnswerKind, Question};
+use crate::diff::Diff;
 use crate::draw_context::DrawContext;
 use crate::keys::Keymap;
 use crate::picker::{PickerAbilities, PickerRow};
@@ -29,7 +30,7 @@ use super::linear::{LinearPrinter, PrintSources};
 use super::menu::{Menu, PendingPicker};
 use super::notes::ExtensionNotes;
 use super::outbox::Outbox;
-use super::page::MarkdownPage;
+use super::page::CoverPage;
 use super::pending_request::{ListUse, PendingRequest, TakeBackUse};
 use super::session::CurrentSession;
 use super::settings::Settings;
@@ -61,6 +62,8 @@ pub struct AppOptions {
     pub sandbox: Option<String>,
     /// True if the machine cannot enforce a part of the sandbox.
     pub has_sandbox_gap: bool,
+    /// True if the user trusts the project.
+    pub is_trusted: bool,
     /// Returns the time of day, from which ages are calculated.
     pub clock: fn() -> SystemTime,
 }
@@ -77,6 +80,7 @@ impl Default for AppOptions {
             resume: false,
             sandbox: None,
             has_sandbox_gap: false,
+            is_trusted: false,
             clock: SystemTime::now,
         }
     }
@@ -93,6 +97,8 @@ pub struct AppState {
     pub(super) themes: ThemeCatalog,
     pub(super) version: String,
     pub(super) session: CurrentSession,
+    /// True if the user trusts the project.
+    pub(super) is_trusted: bool,
     /// The names of the items that were reported as skipped because the project is not trusted.
     pub(super) untrusted: Vec<String>,
     pub(super) stack: ComponentStack,
@@ -129,6 +135,7 @@ impl AppState {
             resume,
             sandbox,
             has_sandbox_gap,
+            is_trusted,
             clock,
         } = options;
         let themes = ThemeCatalog::new(appearance, settings.get(super::settings::THEME));
@@ -151,6 +158,7 @@ impl AppState {
             stack,
             awaits_session_choice: resume,
             session: CurrentSession::default(),
+            is_trusted,
             untrusted: Vec::new(),
             queue: MessageQueue::default(),
             notes: ExtensionNotes::default(),
@@ -237,8 +245,12 @@ impl AppState {
     pub(super) fn show_page(&mut self, title: &str, text: String) {
         match self.linear.enabled {
             true => self.stack.conversation.push_notice(LocalMessage::Page(title.to_owned(), text)),
-            false => (self.stack.menu, self.stack.page) = (None, Some(MarkdownPage::new(title, text))),
+            false => (self.stack.menu, self.stack.page) = (None, Some(CoverPage::from_markdown(title, text))),
         }
+    }
+
+    pub(super) fn show_diff_page(&mut self, title: &str, diffs: Vec<Diff>) {
+        (self.stack.menu, self.stack.page) = (None, Some(CoverPage::from_diffs(title, diffs)));
     }
 
     pub(super) fn text_width(&self) -> u16 {

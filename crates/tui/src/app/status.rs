@@ -75,6 +75,11 @@ impl StatusBar {
         self.branch.as_deref()
     }
 
+    /// True if the machine cannot enforce a part of the sandbox.
+    pub(super) fn has_sandbox_gap(&self) -> bool {
+        self.has_sandbox_gap
+    }
+
     pub(super) fn sandbox_label(&self) -> Option<&str> {
         self.sandbox.as_deref()
     }

@@ -59,6 +59,7 @@ pub fn update(state: &mut AppState, now: Instant, event: UiEvent) -> Vec<Effect>
         UiEvent::Disconnected => handle_disconnect(state),
         UiEvent::Answer(answer) => backend_replies::handle_backend_reply(state, answer),
         UiEvent::Edited(edited) => apply_external_edit(state, edited),
+        UiEvent::RanInTerminal(command, ended) => shell::report_terminal_command(state, command, ended),
         UiEvent::Copied(Ok(())) => state.flash("copied"),
         UiEvent::Copied(Err(why)) => state.show_error(why),
         UiEvent::Tick => {}
@@ -79,7 +80,7 @@ fn is_user_input(event: &UiEvent) -> bool {
         | UiEvent::Paste(_)
         | UiEvent::Mouse(_) => true,
         UiEvent::Resize(..) | UiEvent::Line(_) | UiEvent::Disconnected | UiEvent::Answer(_) => false,
-        UiEvent::Edited(_) | UiEvent::Copied(_) | UiEvent::Tick => false,
+        UiEvent::Edited(_) | UiEvent::RanInTerminal(..) | UiEvent::Copied(_) | UiEvent::Tick => false,
     }
 }
 
@@ -185,6 +186,9 @@ fn apply_answer(state: &mut AppState, purpose: AnswerUse, answer: UiAnswer) {
         (AnswerUse::NewSession, UiAnswer::Confirmed(true)) => commands::run(state, "new", ""),
         (AnswerUse::Grant { .. }, _) => state.show_info("project not trusted"),
         (AnswerUse::Key { .. } | AnswerUse::Setting { .. }, _) => state.flash("nothing changed"),
-        (AnswerUse::NewSession, _) => {}
+        (AnswerUse::RunInTerminal(command), UiAnswer::Confirmed(true)) => {
+            state.out.push_effect(Effect::RunInTerminal(command));
+        }
+        (AnswerUse::NewSession | AnswerUse::RunInTerminal(_), _) => {}
     }
 }

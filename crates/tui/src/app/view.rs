@@ -44,6 +44,7 @@ pub fn draw(state: &mut AppState, area: Rect, buffer: &mut Buffer, look: &DrawCo
     rows::draw_notes(state, areas.notes, buffer, look);
     rows::draw_work(state, areas.work, buffer, look);
     rows::draw_queue(state, areas.queue, buffer, look);
+    rows::draw_questions(state, areas.questions, buffer, look);
     if let Some((search, found)) = active_search(state) {
         search.draw(found, areas.search, buffer, look);
     }
@@ -62,7 +63,7 @@ pub fn draw(state: &mut AppState, area: Rect, buffer: &mut Buffer, look: &DrawCo
         searching,
         browses: state.stack.conversation.is_browsing(),
         works: state.work.is_active(),
-        questions: state.stack.dialogs.waiting_count(),
+        questions: state.stack.dialogs.waiting_questions().len(),
     };
     state.status.draw(facts, areas.status, buffer, look);
     // The cursor belongs to the component that has the keyboard.

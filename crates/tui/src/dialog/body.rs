@@ -94,6 +94,11 @@ impl DialogBody {
         self.top.ends &= on;
     }
 
+    pub(super) fn scroll_rows(&mut self, rows: isize) {
+        self.top.row = self.top.row.saturating_add_signed(rows);
+        self.top.ends &= rows > 0;
+    }
+
     pub(super) fn jump_to_edge(&mut self, last: bool) {
         self.top = if last { BodyScroll { ends: true, ..self.top } } else { BodyScroll::default() };
     }

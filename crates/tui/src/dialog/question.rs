@@ -6,10 +6,14 @@ use std::time::Duration;
 use haft_protocol::rpc::{UiAnswer, UiKind, UiRequest};
 
 use super::choices::STOP;
-use super::{AnswerKind, Question, call};
+use super::{AnswerKind, Question, call, preview};
+use crate::clean::CleanLine;
 
 /// The label of a negative answer.
 const NO: &str = "no";
+
+/// The rows of the arguments of a call that its summary contains.
+const SUMMARY: usize = 4;
 
 impl Question {
     /// Makes a question from a request of the agent's side.
@@ -37,6 +41,26 @@ impl Question {
             within: request.timeout_ms.map(Duration::from_millis),
             default: default_label(&request.default),
         }
+    }
+
+    /// True if a yes runs a call of a tool.
+    pub(super) fn is_approval(&self) -> bool {
+        self.grants && self.call.is_some() && self.wanted == AnswerKind::Confirm
+    }
+
+    /// Returns a line that names the asker, the question, and the call if there is one.
+    pub fn summary_line(&self) -> CleanLine {
+        let owner = self.owner.as_ref().map_or_else(String::new, |owner| format!("[{owner}] "));
+        let detail = match (self.whole_diff(), &self.call) {
+            (Some(diff), _) => preview::diff_title(diff),
+            (None, Some(call)) if self.message.is_empty() => {
+                let rows = call::argument_rows(call);
+                rows.iter().take(SUMMARY).map(|row| row.text.as_str()).collect::<Vec<_>>().join(" ")
+            }
+            (None, _) => self.message.lines().next().unwrap_or_default().to_owned(),
+        };
+        let between = if detail.is_empty() { "" } else { " · " };
+        CleanLine::new(&format!("{owner}{}{between}{detail}", self.title.lines().next().unwrap_or_default()))
     }
 
     /// Uses the path of the file as the message of a question about a file, relative to the directory of the session. A

@@ -45,6 +45,8 @@ pub(super) enum KeyHint {
     /// The key came before the dialog was visible long enough, or too soon after another key.
     Early,
     Unknown,
+    /// A second press stops the turn.
+    StopAgain,
 }
 
 impl KeyHint {
@@ -53,6 +55,7 @@ impl KeyHint {
         match self {
             Self::Early => "too early, press again: ",
             Self::Unknown => "unknown key: ",
+            Self::StopAgain => "esc again to stop the turn · ",
         }
     }
 }

@@ -44,14 +44,16 @@ impl RowSplit {
 }
 
 impl Dialog {
-    /// Returns the number of rows it takes at this width, at most `most`.
-    pub fn rows(&mut self, width: u16, most: u16, look: &DrawContext) -> u16 {
+    /// Returns the number of rows it takes at this width: at most `most`, or `screen` if it fills the screen.
+    pub fn rows(&mut self, width: u16, most: u16, screen: u16, look: &DrawContext) -> u16 {
         let columns = frame::inner_columns(width);
         let body = self.body.row_count(&self.question, columns, &look.theme);
         let control = self.control_rows(columns);
         let gap = usize::from(body > 0);
         let wanted = u16::try_from(body + gap + control).unwrap_or(u16::MAX);
-        frame::outer_rows(wanted).min(most)
+        let wanted = frame::outer_rows(wanted);
+        self.screen.is_long = wanted > most;
+        wanted.min(if self.fills_screen() { screen } else { most })
     }
 
     /// Draws the dialog and returns the position of the terminal's cursor. It counts as visible after
@@ -147,8 +149,18 @@ impl Dialog {
         vec![words(long), words(time)]
     }
 
+    fn approval_key_help(&self, locked: bool) -> &'static str {
+        match (locked, self.screen.is_long) {
+            (true, true) => "space next page · end jump to end · v view · n deny · esc stop",
+            (true, false) => "space next page · end jump to end · n deny · esc stop",
+            (false, true) => "y allow · n deny · v view · enter select · esc stop",
+            (false, false) => "y allow · n deny · enter select · esc stop",
+        }
+    }
+
     fn key_help(&self, locked: bool) -> &'static str {
         match &self.question.wanted {
+            AnswerKind::Confirm if self.question.is_approval() => self.approval_key_help(locked),
             AnswerKind::Confirm if locked => "space next page · end jump to end · n deny · esc deny",
             AnswerKind::Gate(_) if locked => "space next page · ↑↓ choose · enter select · esc stop",
             AnswerKind::Confirm if self.question.grants => "y allow · n deny · enter select · esc deny",

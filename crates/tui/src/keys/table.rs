@@ -197,6 +197,9 @@ actions! {
         ReadOn = "read_on" ["space"] "Scroll the question one page down.";
         First = "first" ["home"] "Scroll to the beginning of the question.";
         Last = "last" ["end"] "Scroll to the end of the question.";
+        LineUp = "line_up" ["k"] "Scroll the question one line up.";
+        LineDown = "line_down" ["j"] "Scroll the question one line down.";
+        View = "view" ["v"] "Show a long question on the whole screen, or less of it.";
     }
 
     /// Keys while you search earlier prompts or the conversation.

@@ -15,6 +15,7 @@ use tokio::task::{JoinError, JoinSet};
 use super::burst::BurstJoiner;
 use super::effects::EffectPerformer;
 use super::external_editor::{self, EditorFile};
+use super::foreground::foreground_words;
 use super::frame_limiter::FrameLimiter;
 use super::guard::TerminalGuard;
 use super::images::{ImageCache, ImageProtocol};
@@ -29,7 +30,7 @@ use super::{
     Connection, Environment, ExitReason, ProgramServices, TerminalError, TerminalSetup, UserInterface,
     stdout, tail,
 };
-use crate::app::{BackendReply, BackendRequest, Effect, UiEvent};
+use crate::app::{BackendReply, BackendRequest, Effect, TerminalCommand, UiEvent};
 use crate::draw_context::DrawContext;
 use crate::image::CellSize;
 use crate::theme::{Appearance, ColorDepth, Theme};
@@ -38,6 +39,9 @@ use crate::timeouts;
 /// Plausible widths of a cell in pixels. The range of heights follows.
 const CELL_WIDTHS: RangeInclusive<u16> = 3..=64;
 const CELL_HEIGHTS: RangeInclusive<u16> = 6..=128;
+
+/// The error while another program has the terminal.
+const TERMINAL_IN_USE: &str = "Another program uses the terminal already.";
 
 /// The state of the loop.
 pub(super) struct TerminalDriver<I, P> {
@@ -80,6 +84,8 @@ enum TaskOutcome {
     Asked,
     /// The person's editor ended: its file, its name, and its exit.
     Edited(EditorFile, String, io::Result<Option<i32>>),
+    /// A shell command ended.
+    Ran(TerminalCommand, io::Result<Option<i32>>),
 }
 
 /// An event of the loop.
@@ -247,15 +253,25 @@ impl<I: UserInterface, P: ProgramServices> TerminalDriver<I, P> {
             Ok(TaskOutcome::Asked) => Ok(()),
             Ok(TaskOutcome::Edited(draft, name, ended)) => {
                 let edited = external_editor::read_edited_text(&draft, &name, ended);
-                self.signals.forget_interrupts().await;
-                self.input.resume();
-                self.retake_terminal().await?;
+                self.resume_from_program().await?;
                 self.send_event(UiEvent::Edited(edited)).await
+            }
+            Ok(TaskOutcome::Ran(command, ended)) => {
+                let ended = ended.map_err(|error| format!("Cannot start the shell: {error}."));
+                self.resume_from_program().await?;
+                self.send_event(UiEvent::RanInTerminal(command, ended)).await
             }
             // The panic hook has already restored the terminal, because this thread owns it.
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
             Err(_) => Ok(()),
         }
+    }
+
+    /// Takes the terminal back from another program.
+    async fn resume_from_program(&mut self) -> Result<(), TerminalError> {
+        self.signals.forget_interrupts().await;
+        self.input.resume();
+        self.retake_terminal().await
     }
 
     async fn handle_timer(&mut self) -> Result<(), TerminalError> {
@@ -382,7 +398,7 @@ impl<I: UserInterface, P: ProgramServices> TerminalDriver<I, P> {
     /// Gives the terminal to the person's editor. The error is shown to the person.
     fn open_editor(&mut self, text: &str) -> Result<(), String> {
         if self.input.is_paused() {
-            return Err("An editor is open already.".to_owned());
+            return Err(TERMINAL_IN_USE.to_owned());
         }
         let mut command = external_editor::editor_command(&self.environment)?;
         let name = command.first().cloned().unwrap_or_default();
@@ -393,10 +409,25 @@ impl<I: UserInterface, P: ProgramServices> TerminalDriver<I, P> {
         self.release_terminal();
         let program = self.program.clone();
         self.tasks.spawn(async move {
-            let ended = program.edit(command).await;
+            let ended = program.run_in_terminal(command).await;
             TaskOutcome::Edited(draft, name, ended)
         });
         Ok(())
+    }
+
+    /// Gives the terminal to a shell command. Returns the event of a failure.
+    fn run_in_terminal(&mut self, command: TerminalCommand) -> Option<UiEvent> {
+        if self.input.is_paused() {
+            return Some(UiEvent::RanInTerminal(command, Err(TERMINAL_IN_USE.to_owned())));
+        }
+        self.input.pause();
+        self.release_terminal();
+        let program = self.program.clone();
+        self.tasks.spawn(async move {
+            let ended = program.run_in_terminal(foreground_words(&command.command)).await;
+            TaskOutcome::Ran(command, ended)
+        });
+        None
     }
 
     async fn suspend(&mut self) -> Result<Option<UiEvent>, TerminalError> {
@@ -418,7 +449,9 @@ impl<I: UserInterface, P: ProgramServices> EffectPerformer for TerminalDriver<I,
             UiEvent::Key(_) | UiEvent::Paste(_) | UiEvent::Mouse(_) | UiEvent::Resize(..) => {
                 self.frame_limiter.request_frame_now(now)
             }
-            UiEvent::Edited(_) | UiEvent::Copied(_) => self.frame_limiter.request_frame_now(now),
+            UiEvent::Edited(_) | UiEvent::RanInTerminal(..) | UiEvent::Copied(_) => {
+                self.frame_limiter.request_frame_now(now)
+            }
             UiEvent::Line(_) | UiEvent::Disconnected | UiEvent::Answer(_) | UiEvent::Tick => {
                 self.frame_limiter.request_frame(now)
             }
@@ -436,6 +469,7 @@ impl<I: UserInterface, P: ProgramServices> EffectPerformer for TerminalDriver<I,
             Effect::OpenEditor(text) => {
                 return Ok(self.open_editor(&text).err().map(|error| UiEvent::Edited(Err(error))));
             }
+            Effect::RunInTerminal(command) => return Ok(self.run_in_terminal(command)),
             Effect::Suspend => return self.suspend().await,
             Effect::Redraw => self.redraw(),
             Effect::Bell => self.write_sequence("\x07")?,

@@ -87,6 +87,10 @@ impl<I: LinearInterface, P: ProgramServices> EffectPerformer for LinearDriver<I,
                 let why = "An external editor is not available in linear mode.";
                 return Ok(Some(UiEvent::Edited(Err(why.to_owned()))));
             }
+            Effect::RunInTerminal(command) => {
+                let why = "A command cannot use the terminal in linear mode; run it in another terminal.";
+                return Ok(Some(UiEvent::RanInTerminal(command, Err(why.to_owned()))));
+            }
             Effect::Bell => stdout::write("\x07").map_err(TerminalError::Write)?,
             // The terminal itself stops the program. Nothing is drawn, and titles stay unchanged.
             Effect::Suspend | Effect::Redraw | Effect::Notify(_) | Effect::Title(_) => {}

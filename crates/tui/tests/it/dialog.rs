@@ -42,7 +42,7 @@ impl Open {
     /// Draws the dialog with room for 24 rows.
     fn shown(&mut self, width: u16) -> String {
         let look = self.look();
-        let rows = self.dialog.rows(width, 24, &look);
+        let rows = self.dialog.rows(width, 24, 24, &look);
         self.shown_at(width, rows)
     }
 
@@ -339,7 +339,7 @@ fn granted_call_cannot_hide_text() {
     │   "cwd": "/\r\u{a0}"                                                         │
     │                                                                              │
     │  [Allow once]  ›[Do not allow]                                               │
-    ╰─ y allow · n deny · enter select · esc deny ─────────────────────────────────╯
+    ╰─ y allow · n deny · enter select · esc stop ─────────────────────────────────╯
     "#);
 }
 

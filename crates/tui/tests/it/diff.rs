@@ -16,6 +16,63 @@ fn details(unified: &str, cut: bool) -> RawJson {
 }
 
 #[test]
+fn reads_output_of_git() {
+    let text = "\
+diff --git a/src/a.rs b/src/a.rs
+index 1..2 100644
+--- a/src/a.rs
++++ b/src/a.rs
+@@ -1,2 +1,2 @@ fn a()
+ same
+-diff --git a/x b/x
++two
+diff --git a/c d b/c d
+new file mode 100644
+--- /dev/null
++++ b/c d\t
+@@ -0,0 +1 @@
++made
+diff --git a/gone b/gone
+deleted file mode 100644
+--- a/gone
++++ /dev/null
+@@ -1 +0,0 @@
+--- a/gone
+diff --git a/old b/new
+similarity index 100%
+rename from old
+rename to new
+diff --git a/i.png b/i.png
+Binary files a/i.png and b/i.png differ
+";
+    let shown = |diff: &Diff| {
+        let theme = Theme::dark();
+        let rows = diff.lines(40, &theme).into_iter().map(|row| format!("  {}", row.to_string().trim_end()));
+        std::iter::once(diff.title(&theme).to_string()).chain(rows).collect::<Vec<_>>().join("\n")
+    };
+    let diffs = Diff::parse_git_output(text, true);
+    insta::assert_snapshot!(diffs.iter().map(shown).collect::<Vec<_>>().join("\n"), @"
+    src/a.rs +1 −1
+      ⋯ fn a()
+      1   same
+      2 - diff --git a/x b/x
+      2 + two
+    c d +1 −0
+          new file
+      1 + made
+    gone +0 −1
+          deleted
+      1 - -- a/gone
+    new +0 −0
+        renamed from old
+    i.png +0 −0
+        binary file
+      … more lines not shown
+    ");
+    assert_eq!(Diff::parse_git_output("", false), []);
+}
+
+#[test]
 fn shows_result_details() {
     let diff = Diff::from_details(&details(UNIFIED, true)).unwrap();
     let theme = Theme::dark();

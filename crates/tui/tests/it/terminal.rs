@@ -282,6 +282,24 @@ fn external_editor_returns_text() {
 }
 
 #[test]
+fn shell_command_gets_terminal_and_returns() {
+    let pty = running(&["mouse"]);
+    pty.press(&["ctrl+g"]);
+    pty.wait_for("real");
+    let screen = pty.screen();
+    assert!(!screen.alternate_screen() && !screen.bracketed_paste(), "{pty:?}");
+    pty.send("3\n");
+    pty.wait_for("[exit status 3; press enter to return to haft]");
+    pty.send("\n");
+    pty.wait_for("ran Ok(Some(3))");
+    assert!(pty.screen().alternate_screen(), "{pty:?}");
+    pty.press(&["x"]);
+    pty.wait_for("key x");
+    quit(&pty);
+    is_restored(&pty);
+}
+
+#[test]
 fn signal_leaves_external_editor_alone() {
     let home = tempfile::tempdir().unwrap();
     let editor = home.path().join("editor");

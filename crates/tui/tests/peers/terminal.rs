@@ -11,7 +11,7 @@ use haft_protocol::content::Image;
 use haft_protocol::rpc::{
     AbortCommand, CommandKind, NoData, ReplyPayload, RpcRequest, RpcResponse, ServerLine,
 };
-use haft_tui::app::{BackendReply, BackendRequest, Effect, LinearOutput, UiEvent};
+use haft_tui::app::{BackendReply, BackendRequest, Effect, LinearOutput, TerminalCommand, UiEvent};
 use haft_tui::clean::{CleanLine, span};
 use haft_tui::draw_context::DrawContext;
 use haft_tui::image::{ImageFacts, ImagePlacement};
@@ -95,6 +95,10 @@ impl Peer {
             "ctrl+x" => vec![Effect::Ask(BackendRequest::Files)],
             "ctrl+r" => vec![Effect::Send(Box::new(RpcRequest::new(AbortCommand::default())))],
             "ctrl+e" => vec![Effect::OpenEditor("the draft".to_owned())],
+            "ctrl+g" => vec![Effect::RunInTerminal(TerminalCommand {
+                command: "test -t 0 && echo real; read answer; exit $answer".to_owned(),
+                is_reported: false,
+            })],
             "ctrl+p" => panic!("on the thread of the terminal"),
             "ctrl+o" => {
                 let _ = std::thread::spawn(|| panic!("on another thread\x1b[2J")).join();
@@ -153,6 +157,7 @@ impl UserInterface for Peer {
             }
             UiEvent::Disconnected => "gone".to_owned(),
             UiEvent::Answer(answer) => format!("{answer:?}"),
+            UiEvent::RanInTerminal(_, ended) => format!("ran {ended:?}"),
             UiEvent::Edited(edited) => format!("edited {edited:?}"),
             UiEvent::Copied(copied) => format!("copied {copied:?}"),
             UiEvent::Tick => {
@@ -251,7 +256,7 @@ impl ProgramServices for Knows {
     }
 
     #[expect(clippy::disallowed_methods, reason = "a test's editor")]
-    async fn edit(&self, command: Vec<String>) -> io::Result<Option<i32>> {
+    async fn run_in_terminal(&self, command: Vec<String>) -> io::Result<Option<i32>> {
         let run = move || std::process::Command::new(&command[0]).args(&command[1..]).status();
         let status = tokio::task::spawn_blocking(run).await.map_err(io::Error::other)?;
         status.map(|status| status.code())

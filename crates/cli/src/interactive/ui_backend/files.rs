@@ -51,10 +51,15 @@ pub(super) fn list_directory(cwd: &Path, typed: &str) -> Vec<String> {
 
 /// Returns the branch if the project is trusted, or needs no trust. Runs no program.
 pub(super) fn current_branch(context: &UiContext) -> Option<String> {
+    read_head(&accepted_project(context)?)
+}
+
+/// Returns the directory of the project if the project is trusted, or needs no trust.
+pub(super) fn accepted_project(context: &UiContext) -> Option<PathBuf> {
     let project = context.trust_decision().ok()?.project;
     let brings_nothing =
         || Snapshot::take(&context.home, &project.dir).is_ok_and(|snapshot| snapshot.files().is_empty());
-    if project.is_trusted() || brings_nothing() { read_head(&project.dir) } else { None }
+    (project.is_trusted() || brings_nothing()).then_some(project.dir)
 }
 
 fn read_head(dir: &Path) -> Option<String> {

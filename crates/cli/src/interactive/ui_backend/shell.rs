@@ -128,15 +128,21 @@ impl UiBackend {
             .tool_environment()
             .map_err(|error| CommandFailure::new(ErrorCode::Failed, format!("{error:#}")))?;
         let (cancel, (told, mut pieces)) = (cancel.clone(), mpsc::channel(PIECES));
+        let (host, text) = (environment.clone(), command.clone());
         let running = self.runtime.spawn(async move {
             let told = move |piece: String| _ = told.try_send(piece);
-            environment.run(&cancel, ShellCommand { command, timeout: SHELL }, &told).await
+            host.run(&cancel, ShellCommand { command: text, timeout: SHELL }, &told).await
         });
         // The loop ends when the command ends, because that drops the sender.
         while let Some(piece) = pieces.recv().await {
             let _ = answers.send(BackendReply::ShellOutput(number, piece)).await;
         }
-        shell_result(running.await.unwrap_or(Err(EnvironmentError::Cancelled)))
+        let ran = running.await.unwrap_or(Err(EnvironmentError::Cancelled));
+        let wants_terminal = ran.as_ref().is_ok_and(|report| report.end == RunEnd::WantedTerminal);
+        if wants_terminal || environment.editor_was_called() {
+            let _ = answers.send(BackendReply::TerminalNeeded(number, command)).await;
+        }
+        shell_result(ran)
     }
 }
 
@@ -168,10 +174,10 @@ fn shell_result(
     Ok((text, status))
 }
 
-/// Runs an editor in the foreground until it exits. A process group of its own could not read from the terminal.
+/// Runs a program in the foreground until it exits. A process group of its own could not read from the terminal.
 /// Returns the exit code; `None` after a signal.
-#[expect(clippy::disallowed_methods, reason = "the editor uses the terminal while haft waits")]
-pub(super) fn run_editor(words: &[String]) -> io::Result<Option<i32>> {
+#[expect(clippy::disallowed_methods, reason = "the program uses the terminal while haft waits")]
+pub(super) fn run_in_foreground(words: &[String]) -> io::Result<Option<i32>> {
     let (program, args) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     let mut command = Command::new(program);
     command.args(args);
@@ -184,15 +190,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_editor_with_arguments() {
+    fn runs_program_with_arguments() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("text.md").display().to_string();
         let words = |script: &str| ["sh", "-c", script, &file].map(str::to_owned);
-        assert_eq!(run_editor(&words("printf edited >\"$0\"")).unwrap(), Some(0));
+        assert_eq!(run_in_foreground(&words("printf edited >\"$0\"")).unwrap(), Some(0));
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "edited");
-        assert_eq!(run_editor(&words("exit 3")).unwrap(), Some(3));
-        assert_eq!(run_editor(&words("kill -9 $$")).unwrap(), None);
-        assert!(run_editor(&["no-such-editor".to_owned()]).is_err());
-        assert!(run_editor(&[]).is_err());
+        assert_eq!(run_in_foreground(&words("exit 3")).unwrap(), Some(3));
+        assert_eq!(run_in_foreground(&words("kill -9 $$")).unwrap(), None);
+        assert!(run_in_foreground(&["no-such-editor".to_owned()]).is_err());
+        assert!(run_in_foreground(&[]).is_err());
     }
 }

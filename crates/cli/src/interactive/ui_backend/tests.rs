@@ -32,6 +32,7 @@ impl World {
             tools: ToolSettings::default(),
             secrets: ProviderSecrets::default(),
             open: Arc::default(),
+            start: SessionStart::default(),
         };
         let desk =
             UiBackend { runtime: Handle::current(), context: Arc::new(context), shells: Arc::default() };
@@ -198,4 +199,135 @@ async fn rejects_malformed_key_without_request() {
     assert!(removed.contains("no key of anthropic is saved in "), "{removed}");
     let Some(Reply::Providers(providers)) = world.ask(Request::Providers).await.pop() else { panic!("none") };
     assert!(providers.iter().any(|provider| provider.name == "anthropic" && !provider.stored));
+}
+
+/// Runs a shell command of the user, which must succeed.
+async fn run(world: &World, command: &str) -> String {
+    let end = world.ask(shell_request(1, command)).await.pop().unwrap();
+    let Reply::ShellEnd(_, Ok((output, Some(0)))) = end else { panic!("{command}: {end:?}") };
+    output
+}
+
+/// Opens a session, and returns when the files at its start are recorded.
+async fn open_session(world: &World) {
+    let session = world.session().await;
+    world.desk.context.open.add(&session);
+    world.ask(Request::Conversation { session: session.id().to_string() }).await;
+    let unchanged = world.ask(Request::Diff).await;
+    assert!(matches!(&unchanged[..], [Reply::Diff(Ok(diff))] if diff.text.is_empty()), "{unchanged:?}");
+}
+
+async fn diff(world: &World) -> String {
+    match world.ask(Request::Diff).await.pop() {
+        Some(Reply::Diff(Ok(diff))) => diff.text,
+        other => panic!("{other:?}"),
+    }
+}
+
+const COMMIT: &str = "git -c user.name=n -c user.email=e commit -qam";
+
+#[tokio::test]
+async fn diff_shows_changes_since_session_start() {
+    let world = World::new();
+    let begin = "git init -q . && echo first >a && echo keep >b && echo 'x.log' >.gitignore && git add .";
+    run(&world, &format!("{begin} && {COMMIT} one && echo second >a && echo old >new.txt")).await;
+    open_session(&world).await;
+    // The session's own commit is a change, too.
+    let change = "echo third >a && rm b && echo more >>new.txt && echo made >'c d' && echo no >x.log";
+    run(&world, &format!("{change} && {COMMIT} two")).await;
+    let before = run(&world, "git status --porcelain; find .git -type f | sort | xargs cksum").await;
+    let text = diff(&world).await;
+    let lines: Vec<_> = text.lines().filter(|line| !line.starts_with("index ")).collect();
+    insta::assert_snapshot!(lines.join("\n"), @"
+    diff --git a/a b/a
+    --- a/a
+    +++ b/a
+    @@ -1 +1 @@
+    -second
+    +third
+    diff --git a/b b/b
+    deleted file mode 100644
+    --- a/b
+    +++ /dev/null
+    @@ -1 +0,0 @@
+    -keep
+    diff --git a/c d b/c d
+    new file mode 100644
+    --- /dev/null
+    +++ b/c d	
+    @@ -0,0 +1 @@
+    +made
+    diff --git a/new.txt b/new.txt
+    --- a/new.txt
+    +++ b/new.txt
+    @@ -1 +1,2 @@
+     old
+    +more
+    ");
+    assert_eq!(run(&world, "git status --porcelain; find .git -type f | sort | xargs cksum").await, before);
+}
+
+#[tokio::test]
+async fn diff_runs_no_program_of_the_repository() {
+    let world = World::new();
+    let program = "printf '#!/bin/sh\\ntouch \"%s/ran\"\\ncat\\n' \"$PWD\" >run && chmod +x run";
+    let configure =
+        ["core.fsmonitor", "filter.f.clean", "filter.f.process", "diff.external", "diff.d.textconv"]
+            .map(|name| format!("git config {name} \"$PWD/run\""))
+            .join(" && ");
+    let attributes =
+        "printf '* filter=f diff=d\\n' >.git/info/attributes && git config filter.f.required true";
+    run(&world, &format!("{program} && git init -q . && mkdir -p .git/info && {configure} && {attributes}"))
+        .await;
+    run(&world, "echo one >a").await;
+    open_session(&world).await;
+    run(&world, "echo two >a").await;
+    let text = diff(&world).await;
+    assert!(text.contains("-one\n+two\n"), "{text}");
+    assert!(!world.desk.context.cwd.join("ran").exists());
+}
+
+#[tokio::test]
+async fn diff_needs_repository() {
+    let world = World::new();
+    let session = world.session().await;
+    world.desk.context.open.add(&session);
+    let answers = world.ask(Request::Diff).await;
+    let [Reply::Diff(Err(failure))] = &answers[..] else { panic!("{answers:?}") };
+    assert_eq!(failure.error, "/diff needs a git repository; run `!git init` and /new to use it");
+}
+
+#[tokio::test]
+async fn diff_needs_trusted_project() {
+    let world = World::new();
+    run(&world, "git init -q . && echo Be kind. >AGENTS.md").await;
+    let session = world.session().await;
+    world.desk.context.open.add(&session);
+    let answers = world.ask(Request::Diff).await;
+    let [Reply::Diff(Err(failure))] = &answers[..] else { panic!("{answers:?}") };
+    assert!(failure.error.starts_with("haft runs git only in a trusted project"), "{failure:?}");
+}
+
+#[tokio::test]
+async fn long_diff_is_cut_at_a_line() {
+    let world = World::new();
+    run(&world, "git init -q . && echo one >a").await;
+    open_session(&world).await;
+    run(&world, "seq 1 300000 >a").await;
+    let answers = world.ask(Request::Diff).await;
+    let [Reply::Diff(Ok(diff))] = &answers[..] else { panic!("{answers:?}") };
+    assert!(diff.is_cut && diff.text.len() <= 1024 * 1024 && diff.text.len() > 1024 * 1024 - 64);
+    assert!(diff.text.starts_with("diff --git a/a b/a\n") && diff.text.ends_with('\n'));
+}
+
+#[tokio::test]
+async fn command_with_editor_is_offered_the_terminal() {
+    let world = World::new();
+    let commit = "git init -q . && git -c user.name=n -c user.email=e commit --allow-empty -q";
+    let answers = world.ask(shell_request(3, commit)).await;
+    let [.., needed, end] = &answers[..] else { panic!("{answers:?}") };
+    assert!(matches!(needed, Reply::TerminalNeeded(3, command) if command == commit), "{answers:?}");
+    assert!(matches!(end, Reply::ShellEnd(3, Ok((_, Some(1))))), "{answers:?}");
+    let answers = world.ask(shell_request(4, "echo no editor is available")).await;
+    assert!(!answers.iter().any(|answer| matches!(answer, Reply::TerminalNeeded(..))), "{answers:?}");
 }

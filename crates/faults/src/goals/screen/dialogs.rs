@@ -109,7 +109,8 @@ fn ask_gate(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
 fn leave_dialog(stage: &mut HeadlessInterface) -> Result<()> {
     stage.draw();
     stage.write("")?;
-    stage.keys("esc")?;
+    // A question about a call asks for a second press.
+    stage.keys("esc esc")?;
     stage.write("")
 }
 

@@ -196,7 +196,7 @@ impl HeadlessInterface {
                     }
                 }
                 Effect::Title(title) => self.check_output(&output::title_sequence(&title), OutputKind::Title),
-                Effect::Ask(_) | Effect::OpenEditor(_) => {}
+                Effect::Ask(_) | Effect::OpenEditor(_) | Effect::RunInTerminal(_) => {}
                 Effect::Suspend | Effect::Redraw | Effect::Bell | Effect::Notify(_) | Effect::Quit => {}
             }
         }

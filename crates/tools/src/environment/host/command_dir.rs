@@ -10,11 +10,15 @@ use super::private;
 use crate::results::clear_results;
 
 /// The editor of commands: no person can use one, so it says what to do instead.
-const EDITOR: &str = "#!/bin/sh
+const EDITOR: &str = r#"#!/bin/sh
 echo 'no editor is available: pass the text in the command, for example git commit -m TEXT,' >&2
 echo 'or edit the file with the tools for files; set GIT_SEQUENCE_EDITOR for git rebase -i' >&2
+: > "${0%/*}/tmp/editor-was-called"
 exit 1
-";
+"#;
+
+/// The file that the editor leaves in the directory for temporary files.
+const CALLED: &str = "editor-was-called";
 
 /// A directory that exists as long as the value. One that a crash left is removed after a week.
 #[derive(Debug)]
@@ -42,6 +46,11 @@ impl CommandDir {
 
     pub(super) fn path(&self) -> &Path {
         &self.temp
+    }
+
+    /// True if a command has started the editor.
+    pub(super) fn editor_was_called(&self) -> bool {
+        self.temp.join(CALLED).exists()
     }
 
     /// Returns the path of a program that fails and says why.

@@ -1,15 +1,16 @@
-//! Commands that the interface runs itself: `/help`, `/status`, `/context`, `/cost`, `/copy`, `/quit`.
+//! Commands that the interface runs itself: `/help`, `/status`, `/context`, `/diff`, `/cost`, `/copy`, `/quit`.
 
 use std::fmt::Write as _;
 
 use haft_protocol::message::TokenUsage;
 
+use crate::diff::Diff;
 use crate::keys::{Keymap, Section};
 
 use super::super::completion_catalog::{SKILL, command_source};
 use super::super::session::CurrentSession;
 use super::super::state::AppState;
-use super::super::{BackendRequest, ContextUse, Effect};
+use super::super::{BackendRequest, ContextUse, Effect, WorkingTreeDiff};
 
 pub(super) fn quit(state: &mut AppState, _args: &str) {
     state.out.push_effect(Effect::Quit);
@@ -75,6 +76,7 @@ pub(super) fn status(state: &mut AppState, _args: &str) {
         ("git branch", state.status.branch().map(str::to_owned)),
         ("sandbox", state.status.sandbox_label().map(str::to_owned)),
         ("approvals", Some(asks)),
+        ("project", Some(if state.is_trusted { "trusted" } else { "not trusted" }.to_owned())),
         ("context", Some(context_text(session))),
         ("cost", Some(format!("${:.4}", session.usage.cost_usd))),
         ("queued messages", (queued > 0).then(|| queued.to_string())),
@@ -101,8 +103,29 @@ pub(super) fn request_context(state: &mut AppState, _args: &str) {
     state.out.ask_backend(BackendRequest::ContextUse);
 }
 
+pub(super) fn request_diff(state: &mut AppState, _args: &str) {
+    state.out.ask_backend(BackendRequest::Diff);
+}
+
 pub(super) fn request_usage(state: &mut AppState, _args: &str) {
     state.out.ask_backend(BackendRequest::Usage);
+}
+
+/// Shows the changes of files, each file with its lines.
+pub(in crate::app) fn show_diff(state: &mut AppState, changes: &WorkingTreeDiff) {
+    let diffs = Diff::parse_git_output(&changes.text, changes.is_cut);
+    if diffs.is_empty() {
+        return state.show_info("no file has changed since this session was opened");
+    }
+    let sum = |count: fn(&Diff) -> u64| diffs.iter().map(count).sum::<u64>();
+    let (added, removed) = (sum(|diff| diff.added), sum(|diff| diff.removed));
+    let files = if diffs.len() == 1 { "1 file".to_owned() } else { format!("{} files", diffs.len()) };
+    let title = format!("Changes since this session was opened: {files}, +{added} −{removed}");
+    match state.linear.enabled {
+        // A fence that is not common in files.
+        true => state.show_page(&title, format!("~~~~~~~~diff\n{}\n~~~~~~~~\n", changes.text)),
+        false => state.show_diff_page(&title, diffs),
+    }
 }
 
 /// Shows the parts of the context as bars.

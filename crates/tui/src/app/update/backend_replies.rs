@@ -53,6 +53,8 @@ pub(super) fn handle_backend_reply(state: &mut AppState, reply: BackendReply) {
         }
         BackendReply::ContextUse(Ok(used)) => show::show_context(state, &used),
         BackendReply::ContextUse(Err(failure)) => state.show_error(failure.error),
+        BackendReply::Diff(Ok(changes)) => show::show_diff(state, &changes),
+        BackendReply::Diff(Err(failure)) => state.show_error(failure.error),
         BackendReply::Usage(Ok(text)) => state.show_page("Usage", text),
         BackendReply::Usage(Err(failure)) => state.show_error(failure.error),
         BackendReply::Demo(Ok(text)) => state.show_page("Demo", format!("```text\n{text}\n```\n")),
@@ -72,6 +74,7 @@ pub(super) fn handle_backend_reply(state: &mut AppState, reply: BackendReply) {
         BackendReply::ShellOutput(number, text) => {
             state.stack.conversation.transcript_mut().shell_output(number, &text)
         }
+        BackendReply::TerminalNeeded(number, command) => shell::offer_terminal(state, number, command),
         BackendReply::ShellEnd(number, outcome) => shell::finish_shell_command(state, number, outcome),
         BackendReply::Settings(rows) => show_settings(state, rows),
         BackendReply::Set(Ok(row)) => handle_changed_setting(state, &row),
@@ -208,6 +211,7 @@ fn handle_grant(state: &mut AppState, outcome: Result<String, CommandFailure>) {
     let granted = outcome.is_ok();
     show_outcome(state, outcome);
     if granted {
+        state.is_trusted = true;
         state.out.ask_backend(BackendRequest::Branch);
         state.out.ask_backend(BackendRequest::Themes);
         let question = Question {

@@ -5,7 +5,7 @@
 
 use std::time::Instant;
 
-use haft_protocol::rpc::UiAnswer;
+use haft_protocol::rpc::{AbortCommand, UiAnswer};
 
 use super::super::commands::{self, setup};
 use super::super::component::{CLOSE, InputOutcome};
@@ -126,6 +126,7 @@ pub(super) fn run_intents(state: &mut AppState, armed: Option<Instant>) {
                 state.linear.dialog_answered();
                 apply_answer(state, purpose, answer);
             }
+            ComponentIntent::StopTurn(session) => stop_turn(state, session),
             ComponentIntent::PreviewTheme(name) => state.themes.preview(&name),
             ComponentIntent::Pick(purpose, key) => pick::apply_choice(state, purpose, &key),
             ComponentIntent::Rename(session, name, is_open) => {
@@ -177,6 +178,17 @@ fn run_app_action(state: &mut AppState, action: App) {
         App::PickModel => commands::run(state, "model", ""),
         App::PickSession => commands::run(state, "resume", ""),
         App::PickBranch => commands::run(state, "tree", ""),
+    }
+}
+
+/// Stops the turn of a session, which need not be the shown one.
+fn stop_turn(state: &mut AppState, session: Option<String>) {
+    match session.filter(|session| state.session() != Some(session)) {
+        Some(other) => {
+            let abort = AbortCommand { queued: Some(true) };
+            state.out.send_to(abort, Some(other), PendingRequest::ErrorsOnly);
+        }
+        None => state.abort(),
     }
 }
 

@@ -3,9 +3,11 @@
 use haft_protocol::rpc::{CommandFailure, SteerCommand};
 
 use super::super::activity::ShellCommand;
+use super::super::intent::AnswerUse;
 use super::super::pending_request::PendingRequest;
 use super::super::state::AppState;
-use super::super::{BackendRequest, ShellRequest};
+use super::super::{BackendRequest, ShellRequest, TerminalCommand};
+use crate::dialog::{AnswerKind, Question};
 use crate::queue::QueuedShellOutput;
 
 pub(super) fn run_shell_command(state: &mut AppState, command: String, send_output: bool) {
@@ -36,6 +38,51 @@ pub(super) fn finish_shell_command(
             None => "\n\nThe command was stopped.".to_owned(),
         };
         let message = format!("I ran `{command}`:\n\n```\n{}\n```{ending}", output.trim_end());
+        send_shell_output(state, QueuedShellOutput { command, message });
+    }
+}
+
+/// Asks whether a command that needs a terminal may use the real one. In linear mode, haft reads the terminal itself.
+pub(super) fn offer_terminal(state: &mut AppState, number: u64, command: String) {
+    let Some(shell) = state.work.shells.iter().find(|shell| shell.number == number) else { return };
+    if state.linear.enabled {
+        return;
+    }
+    let is_reported = shell.reported_to_model;
+    let question = Question {
+        owner: None,
+        wanted: AnswerKind::Confirm,
+        title: "Run the command in your terminal?".to_owned(),
+        message: format!(
+            "{command}\n\nThe command needs a terminal or an editor. haft hides its screen until the command ends. The \
+             command then runs as in your shell: outside of the sandbox, and with all your environment variables."
+        ),
+        call: None,
+        preview: None,
+        placeholder: None,
+        grants: true,
+        within: None,
+        default: None,
+    };
+    state.open_dialog(question, AnswerUse::RunInTerminal(TerminalCommand { command, is_reported }));
+}
+
+/// Reports the end of a command that ran in the terminal. Its output is not known.
+pub(super) fn report_terminal_command(
+    state: &mut AppState,
+    TerminalCommand { command, is_reported }: TerminalCommand,
+    ended: Result<Option<i32>, String>,
+) {
+    let end = match ended {
+        Ok(Some(status)) => format!("exited with status {status}"),
+        Ok(None) => "was stopped".to_owned(),
+        Err(error) => return state.show_error(error),
+    };
+    state.show_info(format!("!{command} ran in the terminal and {end}"));
+    state.out.ask_backend(BackendRequest::Branch);
+    if is_reported {
+        let message =
+            format!("I ran `{command}` in my own terminal. The command {end}; its output was not recorded.");
         send_shell_output(state, QueuedShellOutput { command, message });
     }
 }

@@ -20,6 +20,7 @@ pub(super) struct RequestedRows {
     least: u16,
     popup: u16,
     ask: u16,
+    questions: u16,
     search: u16,
     work: u16,
     queue: u16,
@@ -50,15 +51,15 @@ pub(super) fn inline_requested_rows(state: &mut AppState, screen: Rect, look: &D
 
 impl RequestedRows {
     pub(super) fn total_rows(self) -> u16 {
-        let Self { least: _, popup, ask, search, work, queue, notes } = self;
-        [popup, ask, search, work, queue, notes, 1].into_iter().fold(0, u16::saturating_add)
+        let Self { least: _, popup, ask, questions, search, work, queue, notes } = self;
+        [popup, ask, questions, search, work, queue, notes, 1].into_iter().fold(0, u16::saturating_add)
     }
 }
 
 fn requested_rows(state: &mut AppState, area: Rect, look: &DrawContext) -> RequestedRows {
     // A part of the transcript stays visible, because it explains the question.
     let most = area.height.saturating_sub(area.height / 4).max(1);
-    let question = state.stack.dialogs.rows(area.width, most, look);
+    let question = state.stack.dialogs.rows(area.width, most, area.height, look);
     let ask = question.unwrap_or_else(|| editor_rows(state, area));
     // While a list is open, the composer is not used, and at least one row of the list must be visible.
     let least = state.stack.cover_rows().filter(|_| state.stack.dialogs.is_empty()).unwrap_or(0);
@@ -67,6 +68,7 @@ fn requested_rows(state: &mut AppState, area: Rect, look: &DrawContext) -> Reque
         least,
         popup: 0,
         ask,
+        questions: rows::question_rows(state, area.height),
         search: u16::from(super::active_search(state).is_some()),
         work: rows::work_rows(state),
         queue: rows::queue_rows(state),
@@ -98,14 +100,15 @@ fn split_areas(area: Rect, wanted: RequestedRows, main: u16) -> ScreenAreas {
     };
     let status = part(u16::from(area.height > 3), 1);
     let popup = part(wanted.popup, wanted.ask.max(1));
-    let ask = part(wanted.ask, 0);
+    let ask = part(wanted.ask, wanted.questions);
+    let questions = part(wanted.questions, wanted.least);
     let search = part(wanted.search, wanted.least);
     // A part of the transcript is visible if the screen has room for more than the composer.
     let queue = part(wanted.queue, wanted.least.max(main.min(3)));
     let work = part(wanted.work, wanted.least.max(main.min(1)));
     let notes = part(wanted.notes, wanted.least.max(main.min(3)));
     let main = part(u16::MAX, 0);
-    ScreenAreas { main, notes, work, queue, search, ask, popup, status }
+    ScreenAreas { main, notes, work, queue, search, questions, ask, popup, status }
 }
 
 pub(super) fn is_framed(ask: Rect) -> bool {

@@ -22,6 +22,11 @@ const MOST_NOTES: usize = 6;
 
 const MOST_QUEUED: usize = 4;
 
+const MOST_QUESTIONS: usize = 3;
+
+/// The minimum height, in rows, of a screen with a list of waiting questions.
+const QUESTIONS_FROM: u16 = 12;
+
 /// The maximum columns of a command in the activity row.
 const LONGEST_COMMAND: usize = 24;
 
@@ -170,6 +175,33 @@ pub(super) fn draw_queue(state: &AppState, area: Rect, buffer: &mut Buffer, look
         let room = usize::from(area.width).saturating_sub(CleanLine::from(until).columns());
         let line = Line::from_iter([
             span(until, theme.style(Role::Muted)),
+            span(text.truncate_to_width(room), theme.style(Role::Text)),
+        ]);
+        draw_line(buffer, area, row, &line);
+    }
+}
+
+/// Returns the rows of the list of waiting questions. On a small screen, the status line counts them.
+pub(super) fn question_rows(state: &AppState, screen: u16) -> u16 {
+    let waiting = if screen < QUESTIONS_FROM { 0 } else { state.stack.dialogs.waiting_questions().len() };
+    u16::try_from(waiting.min(MOST_QUESTIONS)).unwrap_or(u16::MAX)
+}
+
+/// `? next question: Run bash? · "command": "cargo test"`
+pub(super) fn draw_questions(state: &AppState, area: Rect, buffer: &mut Buffer, look: &DrawContext) {
+    let mut waiting = state.stack.dialogs.waiting_questions();
+    let theme = &look.theme;
+    for row in 0..area.height {
+        let hidden = if row + 1 == area.height { waiting.len().saturating_sub(1) } else { 0 };
+        let Some(summary) = waiting.next() else { break };
+        let label = if row == 0 { "? next question: " } else { "? then: " };
+        let text = match hidden {
+            0 => summary.clone(),
+            more => CleanLine::new(&format!("{} more questions", more + 1)),
+        };
+        let room = usize::from(area.width).saturating_sub(CleanLine::from(label).columns());
+        let line = Line::from_iter([
+            span(label, theme.style(Role::Warning)),
             span(text.truncate_to_width(room), theme.style(Role::Text)),
         ]);
         draw_line(buffer, area, row, &line);

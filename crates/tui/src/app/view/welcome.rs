@@ -18,19 +18,33 @@ pub(super) fn draw(state: &AppState, area: Rect, buffer: &mut Buffer, look: &Dra
     }
 }
 
-/// Describes what the agent may do without a question.
+/// Things to try in a new session.
+const SUGGESTIONS: [&str; 3] = [
+    "explain what this project does and how it is built",
+    "/init to write AGENTS.md, the instructions for this project",
+    "/review to review the uncommitted changes",
+];
+
+/// Describes what the agent may do without a question, and whether it uses the files of the project for haft.
 fn access_rows(state: &AppState) -> impl Iterator<Item = String> {
+    let tools = state.settings.tools_to_approve();
     let access = state.status.sandbox_label().map(|sandbox| {
         let allowed = match sandbox.split(',').next() {
             Some("read-only") => "the agent reads files; it asks before other calls",
             Some("workspace") => "the agent changes this directory; it asks before other calls",
-            Some(_) | None => "the agent may do what you may do, without asking",
+            Some(_) | None if tools.is_empty() => "the agent may do what you may do, without asking",
+            Some(_) | None => "the agent may do what you may do",
         };
-        format!("sandbox {sandbox}: {allowed}")
+        let gap = if state.status.has_sandbox_gap() { ", incomplete" } else { "" };
+        format!("sandbox {sandbox}{gap}: {allowed}")
     });
-    let tools = state.settings.tools_to_approve();
     let asks = (!tools.is_empty()).then(|| format!("asks before each call of {}", tools.join(", ")));
-    access.into_iter().chain(asks)
+    let trust = match (state.is_trusted, state.untrusted.is_empty()) {
+        (true, _) => "project trusted: haft uses its settings, extensions and instructions".to_owned(),
+        (false, true) => "the project contains nothing that needs trust".to_owned(),
+        (false, false) => "project not trusted: haft ignores parts of it; /trust reviews them".to_owned(),
+    };
+    access.into_iter().chain(asks).chain([trust])
 }
 
 pub(in crate::app) fn rows(state: &AppState, width: u16, look: &DrawContext) -> Vec<Line<'static>> {
@@ -57,9 +71,11 @@ pub(in crate::app) fn rows(state: &AppState, width: u16, look: &DrawContext) -> 
         (String::new(), Role::Text),
     ];
     rows.extend(hints.map(|hint| (hint, Role::Muted)));
-    let access: Vec<_> = access_rows(state).map(|row| (row, Role::Muted)).collect();
-    rows.extend((!access.is_empty()).then(|| (String::new(), Role::Text)));
-    rows.extend(access);
+    rows.push((String::new(), Role::Text));
+    rows.extend(access_rows(state).map(|row| (row, Role::Muted)));
+    rows.push((String::new(), Role::Text));
+    rows.push(("Things to try:".to_owned(), Role::Text));
+    rows.extend(SUGGESTIONS.map(|suggestion| (format!("  {suggestion}"), Role::Muted)));
     let room = usize::from(width.saturating_sub(2));
     let line = |(text, role): (String, Role)| {
         let text = CleanLine::new(&text).truncate_to_width(room);

@@ -17,7 +17,7 @@ use haft_protocol::rpc::{
 };
 use haft_tui::app::{
     self, AppOptions, AppState, BackendReply, BackendRequest, ContextUse, Effect, FileList, SavedKey,
-    TrustReview, UiEvent,
+    TrustReview, UiEvent, WorkingTreeDiff,
 };
 use haft_tui::draw_context::DrawContext;
 use haft_tui::theme::Theme;
@@ -49,6 +49,8 @@ pub(crate) struct Fake {
     pub(crate) context: u64,
     /// The number of messages in the first session.
     pub(crate) said: usize,
+    /// The changes of files since the start of the session.
+    pub(crate) changes: WorkingTreeDiff,
     waiting: Vec<String>,
     sessions: usize,
     /// True if the backend does not load conversations.
@@ -109,6 +111,7 @@ impl Fake {
             name: None,
             context: 34_000,
             said: 3,
+            changes: WorkingTreeDiff::default(),
             waiting: Vec::new(),
             sessions: 0,
             keeps_conversations,
@@ -252,7 +255,10 @@ impl Fake {
                     self.log.push(format!("copy {text:?}"));
                     self.tell(UiEvent::Copied(Ok(())));
                 }
-                effect @ (Effect::OpenEditor(_) | Effect::Suspend | Effect::Redraw) => {
+                effect @ (Effect::OpenEditor(_)
+                | Effect::RunInTerminal(_)
+                | Effect::Suspend
+                | Effect::Redraw) => {
                     self.log.push(format!("{effect:?}"));
                 }
                 effect @ (Effect::Bell | Effect::Notify(_) | Effect::Title(_) | Effect::Quit) => {
@@ -400,6 +406,7 @@ impl Fake {
                 window: Some(200_000),
                 parts: vec![("tool results", 20_000), ("system prompt and tools", 14_000)],
             })),
+            BackendRequest::Diff => BackendReply::Diff(Ok(self.changes.clone())),
             BackendRequest::Usage => BackendReply::Usage(Ok("| total |\n|---|\n| $1.20 |\n".to_owned())),
             BackendRequest::Demo => BackendReply::Demo(Ok("Berlin: 16°C, fog".to_owned())),
             BackendRequest::Export { .. } => BackendReply::Export(Ok("/projects/haft/session.html".into())),

@@ -53,7 +53,7 @@ impl Page {
 #[test]
 fn prints_messages_and_draws_activity_below() {
     let mut page = Page::new();
-    assert_snapshot!(page.screen(), @r"
+    assert_snapshot!(page.screen(), @"
      haft 0.1.0
      anthropic/claude-opus
      /projects/haft
@@ -61,6 +61,13 @@ fn prints_messages_and_draws_activity_below() {
      / for commands, @ for files, ! for the shell
      f1 for help, esc to stop the agent
      ctrl+c twice to quit
+
+     the project contains nothing that needs trust
+
+     Things to try:
+       explain what this project does and how it is built
+       /init to write AGENTS.md, the instructions for this pro…
+       /review to review the uncommitted changes
 
     =====
     ────────────────────────────────────────────────────────────

@@ -7,7 +7,7 @@ use haft_protocol::ext::SetWorkingCall;
 use haft_protocol::ids::{PanelId, ToolCallId};
 use haft_protocol::message::{AssistantBlock, StopCause, TokenUsage};
 use haft_protocol::rpc::{PanelContent, RpcEvent, UiAnswer, UiKind, UiRequest};
-use haft_tui::app::AppOptions;
+use haft_tui::app::{AppOptions, WorkingTreeDiff};
 use haft_tui::theme::Role;
 
 use super::fake::{Fake, extension, time};
@@ -149,6 +149,121 @@ fn approval_dialog_shows_call() {
         default: UiAnswer::Confirmed(false),
     })));
     check("approval_dialog_shows_call", fake);
+}
+
+/// Returns a question about a call, or of an extension.
+fn asked(id: &str, call: Option<ToolCall>, title: &str) -> RpcEvent {
+    let (kind, extension) = match call {
+        Some(_) => (UiKind::Approve, None),
+        None => (UiKind::Confirm, Some(extension("todo"))),
+    };
+    RpcEvent::UiRequest(Box::new(UiRequest {
+        id: id.to_owned(),
+        extension,
+        kind,
+        title: title.to_owned(),
+        message: String::new(),
+        options: Vec::new(),
+        call,
+        preview: None,
+        placeholder: None,
+        prefill: None,
+        timeout_ms: None,
+        default: UiAnswer::Confirmed(false),
+    }))
+}
+
+#[test]
+fn waiting_questions_are_listed() {
+    let mut fake = with_call();
+    fake.rpc(asked("q1", Some(call()), "Run bash?"));
+    fake.rpc(asked("q2", None, "Delete the list?"));
+    fake.rpc(asked("q3", Some(call()), "Run bash?"));
+    check("waiting_questions_are_listed", fake);
+}
+
+#[test]
+fn list_of_waiting_questions_is_short() {
+    let mut fake = with_call();
+    for id in ["q1", "q2", "q3", "q4", "q5", "q6"] {
+        fake.rpc(asked(id, None, &format!("Is {id} right?")));
+    }
+    let screen = fake.screen();
+    assert!(screen.contains("? next question: [todo] Is q2 right?"), "{screen}");
+    assert!(screen.contains("? then: 3 more questions") && !screen.contains("Is q4"), "{screen}");
+    fake.resize(80, 11);
+    let screen = fake.screen();
+    assert!(!screen.contains("next question") && screen.contains("5 more questions"), "{screen}");
+}
+
+#[test]
+fn second_esc_on_approval_stops_turn() {
+    let mut fake = with_call();
+    fake.rpc(asked("q1", Some(call()), "Run bash?"));
+    fake.screen();
+    fake.later(0.4);
+    fake.take_log();
+    fake.keys("esc");
+    assert!(fake.screen().contains("esc again to stop the turn"), "{}", fake.screen());
+    assert_eq!(fake.take_log(), "");
+    fake.keys("esc");
+    insta::assert_snapshot!(fake.take_log(), @r#"
+    > abort queued=true
+    > take_queued
+    > ui_response cancelled=true request="q1"
+    > get_state
+    ? Branch
+    > get_state
+    "#);
+    assert!(!fake.screen().contains("Run bash?"), "{}", fake.screen());
+}
+
+#[test]
+fn empty_session_describes_access_and_trust() {
+    let welcome = |sandbox: &str, approve: &str, is_trusted: bool, has_sandbox_gap: bool| {
+        let mut options = AppOptions {
+            sandbox: Some(sandbox.to_owned()),
+            has_sandbox_gap,
+            is_trusted,
+            ..AppOptions::default()
+        };
+        options.settings.set("tools.approve", approve).unwrap();
+        let screen = Fake::with(options).screen();
+        screen.lines().skip(8).take_while(|row| !row.starts_with(" Things")).collect::<Vec<_>>().join("\n")
+    };
+    insta::assert_snapshot!(welcome("workspace, network", "none", true, false), @"
+    sandbox workspace, network: the agent changes this directory; it asks before …
+    project trusted: haft uses its settings, extensions and instructions
+    ");
+    insta::assert_snapshot!(welcome("read-only", "bash", false, true), @"
+    sandbox read-only, incomplete: the agent reads files; it asks before other ca…
+    asks before each call of bash
+    the project contains nothing that needs trust
+    ");
+    insta::assert_snapshot!(welcome("full", "bash", false, false), @"
+    sandbox full: the agent may do what you may do
+    asks before each call of bash
+    the project contains nothing that needs trust
+    ");
+    insta::assert_snapshot!(welcome("full", "none", false, false), @"
+    sandbox full: the agent may do what you may do, without asking
+    the project contains nothing that needs trust
+    ");
+}
+
+#[test]
+fn diff_page_shows_changed_files() {
+    let mut fake = Fake::new();
+    fake.enter("/diff");
+    assert!(fake.screen().contains("no file has changed since this session was opened"), "{}", fake.screen());
+    let added: String = (1..=30).map(|line| format!("+line {line}\n")).collect();
+    let text = format!(
+        "diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n\
+         diff --git a/b.txt b/b.txt\nnew file mode 100644\n--- /dev/null\n+++ b/b.txt\n@@ -0,0 +1,30 @@\n{added}"
+    );
+    fake.changes = WorkingTreeDiff { text, is_cut: false };
+    fake.enter("/diff");
+    check("diff_page_shows_changed_files", fake);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use haft_protocol::rpc::{
     Command, CommandFailure, ErrorCode, HelloCommand, HelloData, PanelContent, RpcEvent, RpcResponse,
     ServerLine,
 };
-use haft_tui::app::{self, AppOptions, AppState, BackendReply, Effect, UiEvent};
+use haft_tui::app::{self, AppOptions, AppState, BackendReply, Effect, TerminalCommand, UiEvent};
 
 use super::fake::{Fake, extension, image};
 
@@ -182,6 +182,61 @@ fn shell_output_is_sent_only_for_single_mark() {
     fake.tell(UiEvent::Answer(BackendReply::ShellEnd(2, Ok(("/".to_owned(), Some(0))))));
     sent(&mut fake, "> steer message=\"I ran `ls`:\\n\\n```\\na\\n```\"");
     assert_eq!(fake.state.wakes_at(fake.now), None);
+}
+
+#[test]
+fn command_that_needs_terminal_runs_there_after_question() {
+    let mut fake = Fake::new();
+    fake.enter("!vim x");
+    fake.tell(UiEvent::Answer(BackendReply::TerminalNeeded(1, "vim x".to_owned())));
+    let why = CommandFailure::other("the command needs a terminal");
+    fake.tell(UiEvent::Answer(BackendReply::ShellEnd(1, Err(why))));
+    let screen = fake.screen();
+    assert!(screen.contains("Run the command in your terminal?") && screen.contains("vim x"), "{screen}");
+    fake.take_log();
+    // Keys that were typed while the question appeared do not run the command.
+    fake.keys("y");
+    assert_eq!(fake.take_log(), "");
+    fake.later(0.4);
+    fake.keys("y");
+    let command = TerminalCommand { command: "vim x".to_owned(), is_reported: true };
+    assert_eq!(fake.take_log(), format!("{:?}", Effect::RunInTerminal(command.clone())));
+    fake.tell(UiEvent::RanInTerminal(command, Ok(Some(0))));
+    assert!(
+        fake.screen().contains("!vim x ran in the terminal and exited with status 0"),
+        "{}",
+        fake.screen()
+    );
+    let log = fake.take_log();
+    assert!(
+        log.contains("? Branch") && log.contains("> steer message=\"I ran `vim x` in my own terminal."),
+        "{log}"
+    );
+}
+
+#[test]
+fn terminal_is_not_offered_without_need_or_screen() {
+    let mut fake = Fake::new();
+    fake.enter("!!vim x");
+    fake.tell(UiEvent::Answer(BackendReply::TerminalNeeded(1, "vim x".to_owned())));
+    fake.screen();
+    fake.later(0.4);
+    fake.keys("n");
+    assert!(!fake.take_log().contains("RunInTerminal"));
+    // The model learns nothing of a command with two marks.
+    let command = TerminalCommand { command: "vim x".to_owned(), is_reported: false };
+    fake.tell(UiEvent::RanInTerminal(command.clone(), Ok(None)));
+    assert!(fake.screen().contains("!vim x ran in the terminal and was stopped"), "{}", fake.screen());
+    assert!(!fake.take_log().contains("steer"));
+    fake.tell(UiEvent::RanInTerminal(command, Err("Cannot start the shell: gone.".to_owned())));
+    assert!(fake.screen().contains("Cannot start the shell: gone."));
+    let mut options = AppOptions::default();
+    options.settings.set("tui.screen", "linear").unwrap();
+    let mut lines = Fake::with(options);
+    lines.tell(UiEvent::TypedLine("!vim x".to_owned()));
+    lines.tell(UiEvent::Answer(BackendReply::TerminalNeeded(1, "vim x".to_owned())));
+    lines.tell(UiEvent::TypedLine("y".to_owned()));
+    assert!(!lines.take_log().contains("RunInTerminal"));
 }
 
 #[test]

@@ -27,12 +27,40 @@ fn keys_answer_confirmation() {
         check("tab enter", Some(UiAnswer::Confirmed(true)));
         check("left enter", Some(UiAnswer::Confirmed(true)));
         check("up down enter", Some(UiAnswer::Confirmed(false)));
-        check("esc", Some(UiAnswer::Cancelled));
-        check("ctrl+c", Some(UiAnswer::Cancelled));
         check("x", None);
         check("1", None);
         check("1 enter", Some(UiAnswer::Confirmed(false)));
     }
+}
+
+#[test]
+fn esc_closes_question_without_call() {
+    for key in ["esc", "ctrl+c"] {
+        check(asked_by_todo(AnswerKind::Confirm), key, Some(UiAnswer::Cancelled));
+        check(Question { call: None, ..approve("{}") }, key, Some(UiAnswer::Cancelled));
+    }
+}
+
+#[test]
+fn second_esc_stops_turn() {
+    let shown = || {
+        let mut open = Open::new(approve("{}"));
+        open.shown(80);
+        open.later(300)
+    };
+    let mut open = shown();
+    assert_eq!(open.keys("esc"), DialogKeyOutcome::Open);
+    let lower = open.shown(80).lines().last().unwrap().to_owned();
+    insta::assert_snapshot!(lower, @"╰─ esc again to stop the turn · y allow · n deny · enter select · esc stop ────╯");
+    assert_eq!(open.keys("esc"), DialogKeyOutcome::StopTurn);
+    assert_eq!(shown().keys("ctrl+c ctrl+c"), DialogKeyOutcome::StopTurn);
+    // Another key and a pause disarm the key.
+    assert_eq!(shown().keys("esc x esc"), DialogKeyOutcome::Open);
+    let mut open = shown();
+    open.keys("esc");
+    let mut open = open.later(2001);
+    assert_eq!(open.keys("esc"), DialogKeyOutcome::Open);
+    assert_eq!(shown().keys("esc n"), DialogKeyOutcome::Answered(UiAnswer::Confirmed(false)));
 }
 
 #[test]
@@ -148,7 +176,7 @@ fn shows_hint_for_unknown_key() {
     let mut early = Open::new(approve("{}"));
     early.shown(80);
     early.keys("y");
-    insta::assert_snapshot!(lower(&mut early), @"╰─ too early, press again: y allow · n deny · enter select · esc deny ─────────╯");
+    insta::assert_snapshot!(lower(&mut early), @"╰─ too early, press again: y allow · n deny · enter select · esc stop ─────────╯");
     let mut gate = Open::new(gate());
     gate.shown(80);
     let mut gate = gate.later(300);

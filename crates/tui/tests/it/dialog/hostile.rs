@@ -99,7 +99,7 @@ proptest! {
                 open.dialog.apply_edited_text(&text);
             }
             let look = open.look();
-            let rows = open.dialog.rows(width, height, &look);
+            let rows = open.dialog.rows(width, height, height, &look);
             prop_assert!(rows <= height);
             harmless((width, height), |area, buffer| open.dialog.draw(area, buffer, &look));
             // Drawing outside of the screen is harmless, too.

@@ -104,6 +104,47 @@ fn missing_diff_shows_reason_and_arguments() {
     assert!(shown.contains("The diff is empty: src/main.rs +0 −0") && shown.contains("argument"), "{shown}");
 }
 
+/// Returns the rows that the dialog takes beside a conversation, on a screen of 24 rows.
+fn rows_beside_conversation(open: &mut Open) -> u16 {
+    let look = open.look();
+    open.dialog.rows(80, 18, 24, &look)
+}
+
+#[test]
+fn long_diff_fills_screen_until_person_wants_conversation() {
+    let added: String = (1..=60).map(|line| format!("+line {line}\n")).collect();
+    let mut open = Open::new(edit(diff("src/main.rs", &format!("@@ -0,0 +1,60 @@\n{added}"))));
+    assert_eq!(rows_beside_conversation(&mut open), 24);
+    let first = open.shown_at(80, 24);
+    assert!(first.contains("18 + line 18") && first.contains("v view"), "{first}");
+    let mut open = open.later(300);
+    open.keys("j j");
+    let down = open.shown_at(80, 24);
+    assert!(down.contains("20 + line 20") && !down.contains("Run edit?"), "{down}");
+    open.keys("k k k");
+    assert_eq!(open.shown_at(80, 24), first);
+    open.keys("v");
+    assert_eq!(rows_beside_conversation(&mut open), 18);
+    open.keys("v");
+    assert_eq!(rows_beside_conversation(&mut open), 24);
+    // Scrolling and viewing permit nothing that was not read.
+    assert_eq!(open.keys("y"), DialogKeyOutcome::Open);
+}
+
+#[test]
+fn short_diff_and_long_command_leave_conversation_visible() {
+    let mut short = Open::new(edit(diff("src/main.rs", LINES)));
+    assert!(rows_beside_conversation(&mut short) < 18);
+    assert!(!short.shown_at(80, 18).contains("v view"));
+    let command = "echo a\\n".repeat(60);
+    let mut long = Open::new(approve(&format!(r#"{{"command":"{command}"}}"#)));
+    assert_eq!(rows_beside_conversation(&mut long), 18);
+    long.shown_at(80, 18);
+    let mut long = long.later(300);
+    long.keys("v");
+    assert_eq!(rows_beside_conversation(&mut long), 24);
+}
+
 #[test]
 fn long_diff_says_how_many_rows_are_hidden() {
     let added: String = (1..=60).map(|line| format!("+line {line}\n")).collect();

@@ -45,7 +45,7 @@ fn yes_scrolls_until_end_was_seen() {
 fn no_is_accepted_before_end() {
     assert_eq!(long().keys("n"), DialogKeyOutcome::Answered(UiAnswer::Confirmed(false)));
     assert_eq!(long().keys("enter"), DialogKeyOutcome::Answered(UiAnswer::Confirmed(false)));
-    assert_eq!(long().keys("esc"), DialogKeyOutcome::Answered(UiAnswer::Cancelled));
+    assert_eq!(long().keys("esc esc"), DialogKeyOutcome::StopTurn);
 }
 
 #[test]

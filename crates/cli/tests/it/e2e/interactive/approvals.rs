@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use haft_test_support::PATIENCE;
 use haft_test_support::model_server::Scenario;
@@ -32,6 +32,31 @@ fn shows_call_and_obeys_answer() {
     assert_eq!(["one", "two"].map(|name| project.join(name).exists()), [false, true]);
     let results = said(&terminal.scene.server.requests()[2], "tool");
     assert_eq!(results.len(), 2, "{results:?}");
+    terminal.leave();
+}
+
+#[test]
+fn second_esc_stops_turn() {
+    const AGAIN: &str = "esc again to stop the turn";
+    let terminal = asked(vec![bash("t1", "touch one"), Scenario::text("Never.")]);
+    terminal.sees(&["\"command\": \"touch one\"", "enter select · esc stop"]);
+    loop {
+        terminal.pty.printed_within(Duration::from_millis(400));
+        terminal.pty.press(&["esc"]);
+        terminal.pty.wait_until("a hint", |screen| {
+            let text = screen.contents();
+            text.contains(AGAIN) || text.contains(EARLY)
+        });
+        if terminal.pty.rows().join("\n").contains(AGAIN) {
+            break;
+        }
+        terminal.pty.wait_gone(EARLY);
+    }
+    terminal.pty.press(&["esc"]);
+    terminal.pty.wait_gone("haft asks");
+    terminal.pty.wait_gone("Working…");
+    assert!(!terminal.scene.world.project().join("one").exists());
+    assert_eq!(terminal.scene.server.requests().len(), 1);
     terminal.leave();
 }
 

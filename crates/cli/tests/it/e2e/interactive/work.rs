@@ -107,3 +107,53 @@ fn resizes_during_answer() {
     terminal.pty.wait_gone("esc to stop");
     terminal.leave();
 }
+
+#[test]
+fn diff_shows_files_changed_since_session_start() {
+    let scene = Scene::new(vec![bash("t1", "echo two > a.txt"), Scenario::text("Changed.")]);
+    let terminal = TerminalSession::at(scene, &[]);
+    terminal.say("/diff");
+    terminal.sees(&["/diff needs a git repository"]);
+    terminal.say("!!git init -q . && echo one > a.txt && echo ready $((40 + 2))");
+    terminal.sees(&["ready 42"]);
+    terminal.pty.wait_gone("esc to stop");
+    terminal.say("/new");
+    terminal.pty.wait_gone("ready 42");
+    terminal.say("/diff");
+    terminal.sees(&["no file has changed since this session was opened"]);
+    terminal.say("go");
+    terminal.sees(&["Changed."]);
+    terminal.say("/diff");
+    terminal.sees(&["1 file, +1 −1", "- one", "+ two", "esc close"]);
+    terminal.pty.press(&["esc"]);
+    terminal.pty.wait_gone("esc close");
+    terminal.leave();
+}
+
+/// The commit needs an editor, which only the terminal of the person has.
+#[test]
+fn command_with_editor_runs_in_terminal() {
+    let scene = Scene::new(vec![Scenario::text("Noted.")]);
+    let editor = scene.world.project().join("my-editor");
+    fs::create_dir_all(scene.world.project()).unwrap();
+    fs::write(&editor, "#!/bin/sh\nread words\necho \"$words\" > \"$1\"\n").unwrap();
+    fs::set_permissions(&editor, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    let commit = "git init -q . && git -c user.name=n -c user.email=e commit -q --allow-empty";
+    fs::write(scene.world.project().join("commit"), commit).unwrap();
+    let terminal = TerminalSession::with(scene, &[], |setup| setup.env("GIT_EDITOR", &editor));
+    terminal.say("!sh ./commit");
+    terminal.sees(&["Run the command in your terminal?", "sandbox, and with all your environment"]);
+    terminal.answer("Run the command in your terminal?", "y");
+    terminal.pty.wait_until("the terminal of the person", |screen| !screen.alternate_screen());
+    terminal.pty.send("from the terminal\n");
+    terminal.sees(&["exit status 0; press enter to return to haft"]);
+    terminal.pty.send("\n");
+    terminal.sees(&["ran in the terminal and exited with status 0"]);
+    let message = terminal.scene.world.project().join(".git/COMMIT_EDITMSG");
+    assert_eq!(fs::read_to_string(message).unwrap(), "from the terminal\n");
+    terminal.say("hi");
+    terminal.sees(&["Noted."]);
+    let told = said(&terminal.scene.server.requests()[0], "user").join("\n");
+    assert!(told.contains("in my own terminal"), "{told}");
+    terminal.leave();
+}
