@@ -55,6 +55,8 @@ pub(super) fn route_command(
         | CommandKind::RunCommand
         | CommandKind::CompleteCommand
         | CommandKind::ListExtensions
+        | CommandKind::ListJobs
+        | CommandKind::StopJob
         | CommandKind::ReloadExt
         | CommandKind::PanelKey
         | CommandKind::PanelClose

@@ -130,6 +130,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "ls",
             "read",
             "bash",
+            "job",
             "skill",
             "mentions",
             "list",
@@ -217,6 +218,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "truncate",
             "schema",
             "file_queue",
+            "jobs",
             // What an agent works with.
             "tool",
             "model",

@@ -49,6 +49,8 @@ pub(crate) struct Fake {
     pub(crate) context: u64,
     /// The number of messages in the first session.
     pub(crate) said: usize,
+    /// The background commands of the session.
+    pub(crate) jobs: serde_json::Value,
     waiting: Vec<String>,
     sessions: usize,
     /// True if the backend does not load conversations.
@@ -109,6 +111,7 @@ impl Fake {
             name: None,
             context: 34_000,
             said: 3,
+            jobs: serde_json::json!([]),
             waiting: Vec::new(),
             sessions: 0,
             keeps_conversations,
@@ -294,6 +297,7 @@ impl Fake {
             Command::GetState(_) => self.state_data(request),
             Command::ListCommands(_) => data::COMMANDS.to_owned(),
             Command::ListExtensions(_) => data::EXTENSIONS.to_owned(),
+            Command::ListJobs(_) => serde_json::json!({ "jobs": self.jobs }).to_string(),
             Command::ListSessions(_) => data::sessions(SESSION, self.said),
             Command::GetModels(_) => data::MODELS.to_owned(),
             Command::GetTools(_) => data::TOOLS.to_owned(),
