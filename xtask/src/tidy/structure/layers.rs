@@ -29,6 +29,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "usage",
             "login",
             "trust",
+            "zot",
             "session",
             "ext",
             "doctor",
