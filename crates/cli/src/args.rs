@@ -16,6 +16,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
+use clap::error::ErrorKind;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueHint};
 use haft_config::{ConfigFile, ConfigLayer, LayerSource, SecretString, ToolSandboxLevel, Tools, list_items};
 use haft_core::model::ThinkingLevel;
@@ -25,7 +26,7 @@ use haft_providers::PRESETS;
 use crate::console;
 use crate::exit::Exit;
 
-pub(crate) use ext::{ExtArgs, ExtCommand, ExtensionScope, ExtensionSelector, HookImportSource, ListArgs};
+pub(crate) use ext::{ExtArgs, ExtCommand, ExtensionScope, ExtensionSelector, ImportSource, ListArgs};
 pub(crate) use rpc::{ModeArgs, RpcArgs};
 pub(crate) use session::{
     CompactArgs, ExportArgs, ImportArgs, SessionArgs, SessionCommand, SessionCommandArgs, SessionSelector,
@@ -321,12 +322,31 @@ fn parse_from(mut args: Vec<OsString>) -> Result<Cli, clap::Error> {
 
 /// Prints the help text or error that [`parse`] returned.
 pub(crate) fn print_clap_error(help: &clap::Error) -> Exit {
+    if help.kind() == ErrorKind::DisplayVersion && std::env::args_os().any(|arg| arg == "--json") {
+        return console::print(&version_json()).map_or(Exit::Aborted, |()| Exit::Ok);
+    }
     match sanitized_error_text(help) {
         // A closed output does not change the exit code.
         None => _ = help.print(),
         Some(text) => console::note(text.trim_end()),
     }
     if help.use_stderr() { Exit::Usage } else { Exit::Ok }
+}
+
+/// Returns the version as JSON. The commit and the compiler are those that the build named.
+fn version_json() -> String {
+    let (arch, env) = (std::env::consts::ARCH, if cfg!(target_env = "musl") { "musl" } else { "gnu" });
+    let target = match std::env::consts::OS {
+        "linux" => format!("{arch}-unknown-linux-{env}"),
+        "macos" => format!("{arch}-apple-darwin"),
+        "windows" => format!("{arch}-pc-windows-{}", if cfg!(target_env = "msvc") { "msvc" } else { env }),
+        other => format!("{arch}-{other}"),
+    };
+    let version = serde_json::json!({"name": "haft", "version": env!("CARGO_PKG_VERSION"), "target": target});
+    let named = [("commit", option_env!("HAFT_COMMIT")), ("rustc", option_env!("HAFT_RUSTC"))];
+    let named = named.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?.into())));
+    let fields = version.as_object().cloned().unwrap_or_default().into_iter().chain(named);
+    serde_json::Value::Object(fields.collect()).to_string()
 }
 
 /// Returns the sanitized text of an error if the error quotes control sequences; `None` for all other errors, which
@@ -466,7 +486,7 @@ mod tests {
         assert_eq!(layer.values.tools.approve, Some(vec!["*".to_owned()]));
         assert!(parse(&["--with-skills", "-p", "hi"]).run.agent.with_skills);
         let version = parse_from(vec!["haft".into(), "-v".into()]).unwrap_err();
-        assert_eq!(version.kind(), clap::error::ErrorKind::DisplayVersion);
+        assert_eq!(version.kind(), ErrorKind::DisplayVersion);
     }
 
     #[test]

@@ -23,7 +23,7 @@ use haft_packages::install::lock::{ApprovalStore, InstallOrigin};
 use haft_packages::install::{ExtensionStore, InstallError, InstalledExtension, PreservedPath};
 use haft_protocol::ids::ExtensionName;
 
-use crate::args::{ExtArgs, ExtCommand, ExtensionScope, ExtensionSelector, HookImportSource};
+use crate::args::{ExtArgs, ExtCommand, ExtensionScope, ExtensionSelector, ImportSource};
 use crate::console::{confirm, note};
 use crate::exit::{Exit, OrExit as _};
 use list::ProjectStatus;
@@ -56,8 +56,11 @@ pub(crate) fn run(args: ExtArgs) -> anyhow::Result<Exit> {
         ExtCommand::Rollback { name, yes } => approve::roll_back(&store, &home, &name, yes),
         ExtCommand::Verify { name, json } => lock::verify(&store, name.as_deref(), json),
         ExtCommand::Lock { json } => lock::print(&store, json),
-        ExtCommand::Import { from: HookImportSource::Picoclaw, file, yes } => {
-            import::import_picoclaw(&home, &file, yes)
+        ExtCommand::Import { from: ImportSource::Picoclaw, file, yes } => {
+            import::import_picoclaw(&home, &file.unwrap_or_default(), yes)
+        }
+        ExtCommand::Import { from: ImportSource::Zot, yes, file: _ } => {
+            import::import_zot(&store, &home, &cwd, yes)
         }
         ExtCommand::Remove { which, yes } => return remove(&store, &home, &which, yes),
         ExtCommand::Enable(which) => set_enabled(&store, &home, &which, true),

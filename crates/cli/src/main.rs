@@ -30,6 +30,7 @@ mod token;
 mod tool_sandbox;
 mod trust;
 mod usage;
+mod zot;
 
 use std::process::ExitCode;
 

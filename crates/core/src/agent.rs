@@ -21,6 +21,7 @@ use crate::hooks::{
     self, HookSummary, PendingFork, PendingMove, PendingSwitch, ReviewedUserBash, SessionChangeError,
     UserBash, UserInput, UserInputDecision, review_command,
 };
+use crate::jobs::BackgroundJobs;
 use crate::model::{Model, ModelFacts, ModelInfo, ThinkingLevel};
 use crate::prompt::SystemPrompt;
 use crate::queue::{
@@ -209,6 +210,11 @@ impl Agent {
     /// Returns the agent of a runner, if it still exists.
     pub fn of_tool_runner(runner: &ExtensionToolRunner) -> Option<Self> {
         runner.agent_state().map(|inner| Self { inner })
+    }
+
+    /// Returns the background jobs, which its tools start. They end when the last clone of the agent is dropped.
+    pub fn background_jobs(&self) -> &BackgroundJobs {
+        &self.inner.jobs
     }
 
     /// Returns the transcript so far.

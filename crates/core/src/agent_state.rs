@@ -9,6 +9,7 @@ use haft_protocol::message::Rfc3339Time;
 
 use crate::compact::CompactSettings;
 use crate::hooks::{HookSet, HookSource, OnWaitPoint, PromptSection};
+use crate::jobs::BackgroundJobs;
 use crate::model::{Model, ModelSource, RequestReview, ThinkingLevel};
 use crate::prompt::SystemPrompt;
 use crate::queue::MessageQueues;
@@ -27,6 +28,7 @@ pub(crate) struct AgentState {
     pub(crate) setup: Mutex<AgentSetup>,
     pub(crate) system: Mutex<Arc<SystemPrompt>>,
     pub(crate) tools: Mutex<Arc<ToolTable>>,
+    pub(crate) jobs: BackgroundJobs,
 }
 
 /// The settings of an agent that do not change after `build`.

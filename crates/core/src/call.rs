@@ -76,6 +76,7 @@ impl ApprovedCall<'_> {
             }
         });
         findings.copy_to(&mut context);
+        context.jobs = Some(run.agent.jobs.clone());
         let work = AssertUnwindSafe(tool.execute(context, call.clone())).catch_unwind();
         tokio::pin!(work);
         let outcome = match run.cancel.run_until_cancelled(&mut work).await {

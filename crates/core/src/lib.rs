@@ -11,6 +11,7 @@ pub mod error;
 pub mod file_queue;
 pub mod hooks;
 pub mod image;
+pub mod jobs;
 pub mod json_shape;
 pub mod model;
 pub mod prompt;

@@ -17,6 +17,10 @@ pub(crate) const PREVIEW: Duration = Duration::from_secs(5);
 /// termination signal; otherwise its output would be lost.
 pub(crate) const CANCELLED_TOOL: Duration = Duration::from_secs(2);
 
+/// The time that background jobs have to end with their session. Longer than the time to kill a command that ignores the
+/// termination signal.
+pub(crate) const JOBS_END: Duration = Duration::from_secs(7);
+
 /// The time that a file change waits for earlier changes that have not named their file. A disk answers much faster; a
 /// missing disk never answers, and then the order is given up.
 pub(crate) const UNNAMED_FILE: Duration = Duration::from_secs(1);

@@ -15,6 +15,7 @@ use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ExtensionName;
 use tokio_util::sync::CancellationToken;
 
+use crate::jobs::BackgroundJobs;
 use crate::sanitize::strip_hidden_chars;
 
 pub use approval::{ApprovalRequest, QUOTE_MARK};
@@ -224,6 +225,8 @@ pub struct ToolContext {
     /// The files that the paths of this call led to when the hooks saw it. The tool rejects the call if a path leads to
     /// another file at the time of the execution. Empty if the agent has no hooks.
     pub resolved_paths: Arc<[ResolvedPath]>,
+    /// The background jobs of the agent. `None` without an agent.
+    pub jobs: Option<BackgroundJobs>,
     progress: Arc<dyn Fn(ToolProgress) + Send + Sync>,
 }
 
@@ -235,6 +238,7 @@ impl ToolContext {
             approved: None,
             previewed_state: None,
             resolved_paths: Arc::default(),
+            jobs: None,
             progress: Arc::new(progress),
         }
     }
@@ -268,6 +272,7 @@ impl fmt::Debug for ToolContext {
             .field("approved", &self.approved)
             .field("previewed_state", &self.previewed_state)
             .field("resolved_paths", &self.resolved_paths)
+            .field("jobs", &self.jobs)
             .finish_non_exhaustive()
     }
 }

@@ -45,16 +45,17 @@ pub use command::{
     AbortCommand, AppendEntry, AuthToken, ClearCommand, ClientInfo, CloseSession, Command, CommandKind,
     CommandParams, CompactCommand, CompleteCommand, DeliveryTime, FindSessions, FollowUp, ForkCommand,
     GetMessages, GetModels, GetState, GetTools, HelloCommand, InterruptCommand, ListCommands, ListExtensions,
-    ListSessions, MoveTo, NewSession, PanelCloseCommand, PanelKeyCommand, PanelResizeCommand, PingCommand,
-    PromptCommand, ReloadExt, RunCommand, RunShortcut, SendMessage, SetLabel, SetModel, SetName, SetTags,
-    SetThinking, SetTools, ShutdownCommand, SteerCommand, SwitchSession, TakeQueued, TreeCommand, WaitIdle,
+    ListJobs, ListSessions, MoveTo, NewSession, PanelCloseCommand, PanelKeyCommand, PanelResizeCommand,
+    PingCommand, PromptCommand, ReloadExt, RunCommand, RunShortcut, SendMessage, SetLabel, SetModel, SetName,
+    SetTags, SetThinking, SetTools, ShutdownCommand, SteerCommand, StopJob, SwitchSession, TakeQueued,
+    TreeCommand, WaitIdle,
 };
 pub use data::{
     AppendedData, CommandActionKind, CommandInfo, CommandResult, CommandsData, CompletionsData, ContextData,
-    EntryInfo, ExtensionInfo, ExtensionsData, HelloData, InterruptData, MessagesData, ModelData, ModelInfo,
-    ModelPrices, ModelsData, MovedData, NoData, PongData, QueueData, QueuedData, ReloadData, SentData,
-    SessionData, SessionInfo, SessionsData, ShortcutInfo, ShownBlock, ShownMessage, StartedData, StateData,
-    StatusItem, ThinkingData, ToolInfo, ToolsData, ToolsSet, TreeData,
+    EntryInfo, ExtensionInfo, ExtensionsData, HelloData, InterruptData, JobInfo, JobsData, MessagesData,
+    ModelData, ModelInfo, ModelPrices, ModelsData, MovedData, NoData, PongData, QueueData, QueuedData,
+    ReloadData, SentData, SessionData, SessionInfo, SessionsData, ShortcutInfo, ShownBlock, ShownMessage,
+    StartedData, StateData, StatusItem, ThinkingData, ToolInfo, ToolsData, ToolsSet, TreeData,
 };
 pub use dialog::{UiEnd, UiKind, UiRequest, UiResponse};
 pub use event::{ClientEvent, EventLine, PanelContent, RpcEvent, SessionEnd};

@@ -5,6 +5,7 @@
 //! Events and replies go into the [`ClientSink`], which one writer empties.
 
 mod active_session;
+mod background;
 mod branch;
 mod command_execution;
 mod extension;

@@ -329,11 +329,14 @@ impl OpenedSession {
         self.offer_tools();
     }
 
-    /// Shuts down the extensions, if there are any, and waits for their end.
-    pub(crate) async fn end_extensions(&self, reason: SessionShutdownReason) -> Result<(), CommandFailure> {
-        if let Some(extensions) = &self.extensions {
-            extensions.host.shutdown_for(reason).await;
-        }
+    /// Stops the background commands and shuts down the extensions, and waits for their end.
+    pub(crate) async fn end_processes(&self, reason: SessionShutdownReason) -> Result<(), CommandFailure> {
+        let extensions = async {
+            if let Some(extensions) = &self.extensions {
+                extensions.host.shutdown_for(reason).await;
+            }
+        };
+        tokio::join!(self.agent.background_jobs().stop_all(), extensions);
         Ok(())
     }
 }

@@ -24,6 +24,8 @@ pub(crate) enum CallSubject<'a> {
     File(Option<&'a str>, AccessKind),
     /// The call runs a command: in the sandbox, or outside of it for the reason that the model gives.
     Command { outside: Option<&'a str> },
+    /// The call is about a command that is running already.
+    StartedCommand,
 }
 
 /// Returns the request for an approval; `None` if the sandbox permits the call, or denies it in any case.
@@ -40,6 +42,7 @@ pub(crate) async fn approval_request(
                 Ok(()) | Err(_) => None,
             }
         }
+        CallSubject::StartedCommand => None,
         CallSubject::Command { outside } => {
             environment.sandbox()?;
             let reason = match (outside, environment.needs_approval_to_run()) {

@@ -1,11 +1,13 @@
 //! `bash`: a shell command.
 
+mod background;
 mod blocked;
 mod hints;
 
 use std::path::Path;
 use std::time::Duration;
 
+use haft_core::jobs::BackgroundJobs;
 use haft_core::tool::{ToolConcurrency, ToolContext, ToolFailureKind, ToolOutput};
 use haft_protocol::RawJson;
 use haft_protocol::content::ContentBlock;
@@ -17,6 +19,7 @@ use crate::builtin::{BuiltIn, ResultAudience, SharedToolState};
 use crate::environment::{RunEnd, RunReport, ShellCommand};
 use crate::failure::ToolFailure;
 use crate::timeouts;
+use background::start_job;
 use blocked::blocked_note;
 use hints::terminal_hint;
 
@@ -30,6 +33,10 @@ pub(crate) struct BashArgs {
     #[schemars(range(min = 1, max = 86400))]
     #[serde(skip_serializing_if = "Option::is_none")]
     timeout: Option<u64>,
+    /// True to return at once while the command runs on, without a time limit unless timeout is set. The result names
+    /// its job
+    #[serde(skip_serializing_if = "Option::is_none")]
+    background: Option<bool>,
     /// Only after the sandbox blocked the command: why it must run outside of the sandbox. The user is asked
     #[serde(skip_serializing_if = "Option::is_none")]
     outside_sandbox: Option<String>,
@@ -40,8 +47,8 @@ impl BuiltIn for BashTool {
     const DESCRIPTION: &'static str = "Run a shell command in the working directory and get its output, \
     standard output and standard error together, and its exit code. Every call starts a new shell without \
     input. Long output is cut to its last 2000 lines or 50 KB, and a note names the file with the complete \
-    output. After timeout seconds, all processes that the command started are killed. To leave a program \
-    running, start it in the background with its output in a file: cmd >log 2>&1 &";
+    output. After timeout seconds, all processes that the command started are killed. For a server or a \
+    long command, pass background: the command becomes a job, and the tool job returns its output or stops it.";
     const GUIDELINES: &'static [&'static str] = &[
         "Use bash for builds, tests, git and everything the other tools cannot do; search with grep and find, read \
          with read.",
@@ -69,16 +76,24 @@ impl BuiltIn for BashTool {
         if args.command.trim().is_empty() {
             return Err("the command is empty".to_owned().into());
         }
-        let timeout = args.timeout.map_or(timeouts::COMMAND, |seconds| {
-            Duration::from_secs(seconds.max(1)).min(timeouts::COMMAND_MAX)
-        });
+        let background = args.background == Some(true);
+        let default = if background { timeouts::COMMAND_MAX } else { timeouts::COMMAND };
+        let timeout = args
+            .timeout
+            .map_or(default, |seconds| Duration::from_secs(seconds.max(1)).min(timeouts::COMMAND_MAX));
         let command = ShellCommand { command: args.command.clone(), timeout };
+        if background {
+            return start_job(context, ground, command);
+        }
         let report = environment.run(&context.cancel, command, &|piece| context.progress(piece)).await?;
         let mut notes = notes(&report, timeout);
         if report.end != RunEnd::Exited(0) {
             notes.extend(blocked_note(environment, &report.tail).await);
         }
         notes.extend(terminal_hint(&args.command, &report));
+        if ground.reader == ResultAudience::Model {
+            notes.extend(context.jobs.iter().flat_map(BackgroundJobs::take_end_notes));
+        }
         Ok(output(&report, notes, ground.reader))
     }
 }

@@ -1,4 +1,4 @@
-//! `BuiltIn`: the common part of the seven built-in tools.
+//! `BuiltIn`: the common part of the built-in tools.
 
 use std::future::{Future, poll_fn, ready};
 use std::marker::PhantomData;

@@ -1,4 +1,4 @@
-//! The built-in tools: read, write, edit, bash, grep, find, ls; and skill, if there are skills.
+//! The built-in tools: read, write, edit, bash, job, grep, find, ls; and skill, if there are skills.
 //!
 //! Used by the binary and by programs that embed an agent. No tool blocks the agent's thread, leaves a partly written
 //! file or an unkillable process behind, or returns a result longer than core's limits. Tools access files and
@@ -14,6 +14,7 @@ mod environment;
 mod failure;
 mod find;
 mod grep;
+mod job;
 mod limits;
 mod list;
 mod ls;

@@ -15,15 +15,17 @@ use crate::edit::EditTool;
 use crate::environment::{Environment, FileAccessRules, HostEnvironment};
 use crate::find::FindTool;
 use crate::grep::GrepTool;
+use crate::job::JobTool;
 use crate::ls::LsTool;
 use crate::path::resolve_file;
 use crate::read::ReadTool;
 use crate::write::WriteTool;
 
 /// The names of the built-in tools, in the order that the model sees.
-pub const NAMES: [&str; 7] = [
+pub const NAMES: [&str; 8] = [
     ReadTool::NAME,
     BashTool::NAME,
+    JobTool::NAME,
     EditTool::NAME,
     WriteTool::NAME,
     GrepTool::NAME,
@@ -38,6 +40,7 @@ pub fn builtin_tools(environment: Arc<dyn Environment>) -> Vec<Arc<dyn Tool>> {
     vec![
         BuiltInTool::<ReadTool>::tool(&ground),
         BuiltInTool::<BashTool>::tool(&ground),
+        BuiltInTool::<JobTool>::tool(&ground),
         BuiltInTool::<EditTool>::tool(&ground),
         BuiltInTool::<WriteTool>::tool(&ground),
         BuiltInTool::<GrepTool>::tool(&ground),
@@ -75,7 +78,7 @@ pub fn service_tools(environment: Arc<dyn Environment>) -> Vec<Arc<dyn Tool>> {
 /// # fn given(_: Arc<dyn ExtensionToolSource>) {}
 /// // For `haft_host::HostBuilder::services`, before `Host::serve` says under whose hooks.
 /// given(Arc::new(for_extensions));
-/// # assert_eq!(for_the_model.len(), 7);
+/// # assert_eq!(for_the_model.len(), 8);
 /// ```
 #[derive(Debug, Clone)]
 pub struct ServiceTools {

@@ -8,6 +8,9 @@ pub(crate) const COMMAND: Duration = Duration::from_secs(120);
 /// The maximum time limit of a command.
 pub(crate) const COMMAND_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// The maximum time that a call waits for the end of a background command.
+pub(crate) const JOB_WAIT_MAX: Duration = Duration::from_secs(600);
+
 /// The time between SIGTERM and SIGKILL for a command that timed out or was cancelled.
 pub(crate) const STOP_GRACE: Duration = Duration::from_millis(500);
 

@@ -68,3 +68,6 @@ pub(crate) const LONG_WORK: Duration = Duration::from_secs(30);
 
 /// The interval of status queries while extensions start or stop.
 pub(crate) const EXTENSIONS_AGAIN: Duration = Duration::from_secs(1);
+
+/// The time between requests for the background commands while some run.
+pub(crate) const JOBS_AGAIN: Duration = Duration::from_secs(1);

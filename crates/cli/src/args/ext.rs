@@ -74,13 +74,16 @@ pub(crate) enum ExtCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Import process hooks into config.toml, after asking
+    /// Import from another program, after asking
+    ///
+    /// From PicoClaw: process hooks, into config.toml. From zot: extensions, which you approve one by one, themes and
+    /// skills, below $ZOT_HOME. haft replaces no file and runs nothing.
     Import {
         /// Name the program
-        from: HookImportSource,
+        from: ImportSource,
         /// Read this config.json of PicoClaw
-        #[arg(value_hint = ValueHint::FilePath)]
-        file: PathBuf,
+        #[arg(value_hint = ValueHint::FilePath, required_if_eq("from", "picoclaw"))]
+        file: Option<PathBuf>,
         /// Write without a question
         #[arg(short, long)]
         yes: bool,
@@ -110,11 +113,13 @@ pub(crate) enum ExtCommand {
     },
 }
 
-/// A program from which hooks can be imported.
+/// A program from which haft can import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum HookImportSource {
+pub(crate) enum ImportSource {
     /// PicoClaw
     Picoclaw,
+    /// zot
+    Zot,
 }
 
 /// The flags of `haft ext list`.

@@ -28,6 +28,7 @@ Examples:
   haft trust                                 review and trust this project
   haft rpc                                   run as a JSON-lines server
   haft login anthropic                       verify and save an API key
+  haft --version --json                      print the version and the target as JSON
 
 Environment:
   HAFT_HOME          directory of haft's files (default: see docs/config.md)

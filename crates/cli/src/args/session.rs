@@ -111,7 +111,8 @@ pub(crate) enum SessionCommand {
     Export(ExportArgs),
     /// Import a session of haft, pi or zot, and print its id
     ///
-    /// haft runs nothing from the file.
+    /// haft runs nothing from the file. Without FILE, haft imports all sessions below $ZOT_HOME, each into its directory,
+    /// after asking.
     Import(ImportArgs),
     /// Summarize a session to free context
     Compact(Box<CompactArgs>),
@@ -161,10 +162,13 @@ pub(crate) struct ImportArgs {
     ///
     /// The file is an export or a session file of haft, a session file of pi, or a .zotsession.
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) file: PathBuf,
+    pub(crate) file: Option<PathBuf>,
     /// Set the name of the session
-    #[arg(long, value_hint = ValueHint::Other)]
+    #[arg(long, value_hint = ValueHint::Other, requires = "file")]
     pub(crate) name: Option<String>,
+    /// Import the sessions of zot without a question
+    #[arg(short, long, conflicts_with = "file")]
+    pub(crate) yes: bool,
 }
 
 /// `haft session compact …`.

@@ -23,6 +23,7 @@ use crate::ext::problem::{ExtensionProblem, failure_problem, reapproval_step, sl
 use crate::ext::tools;
 use crate::hooks::{GateRelaxation, grant_allows_on_timeout};
 use crate::sandbox::level_of;
+use crate::zot::ZotFiles;
 
 pub(super) fn check_extensions(seen: &InstallationState) -> Vec<Finding> {
     let found = &seen.extensions;
@@ -60,6 +61,7 @@ pub(super) fn check_extensions(seen: &InstallationState) -> Vec<Finding> {
     if seen.mistakes.iter().any(|(path, _)| *path == config) {
         findings.push(FindingArea::Extensions.note("hooks", "are unknown until config.toml can be read"));
     }
+    findings.extend(zot_finding(seen));
     if findings.is_empty() {
         let text = "no extensions installed; `haft ext install DIR` installs one";
         findings.push(FindingArea::Extensions.ok("none", text));
@@ -310,4 +312,15 @@ fn unused_grant_findings(seen: &InstallationState) -> Vec<Finding> {
             FindingArea::Extensions.note(format!("[grant.{name}]"), text).with_next_step("haft ext list")
         })
         .collect()
+}
+
+/// Returns a hint at the files of zot. Whether they were imported is not checked, so this is not a problem.
+fn zot_finding(seen: &InstallationState) -> Option<Finding> {
+    let found = ZotFiles::find(&seen.cwd);
+    let has_extensions = !found.extensions.is_empty() || !found.project_extensions.is_empty();
+    (has_extensions && seen.extensions.specs.is_empty()).then(|| {
+        let text =
+            "extensions of zot are here, and haft has none; `haft ext import zot` lists and installs them";
+        FindingArea::Extensions.note("zot", text)
+    })
 }

@@ -1,5 +1,7 @@
 //! `haft ext import`: adds the hooks of another program to the user's configuration.
 
+mod zot;
+
 use std::path::Path;
 
 use haft_config::{
@@ -11,6 +13,8 @@ use haft_packages::install::ApprovalLine;
 use super::approve::print_lines;
 use crate::console::{confirm_at_terminal, note, prefixed_rows, terminal_width};
 use crate::hooks::{self, GateRelaxation};
+
+pub(super) use zot::import_zot;
 
 /// Shows the hooks of a PicoClaw `config.json`, asks, and writes them to the user's `config.toml`.
 pub(super) fn import_picoclaw(home: &Home, path: &Path, yes: bool) -> anyhow::Result<()> {

@@ -75,7 +75,8 @@ pub(super) async fn drive(
     };
     // A finished run has written all entries; an interrupted one may not have.
     let (leave, synced) = (joined.host.shutdown(), joined.agent.session().flush());
-    display.interrupts.run_until_second(async { _ = futures::join!(leave, synced) }).await;
+    let stopped = joined.agent.background_jobs().stop_all();
+    display.interrupts.run_until_second(async { _ = futures::join!(leave, synced, stopped) }).await;
     let shown = drain_events(&mut display).await;
     haft_tools::clear_results(&results, SystemTime::now());
     // The failure of the run matters more than a failure of the output.

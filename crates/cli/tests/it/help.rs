@@ -56,3 +56,17 @@ fn completions_offer_values_instead_of_files() {
         assert!(script.contains(&format!("compgen -W \"{values}")), "{values} is missing");
     }
 }
+
+#[test]
+fn version_is_printed_as_json() {
+    for args in [["--version", "--json"], ["--json", "-V"]] {
+        let printed = World::new().haft(&args);
+        let version: serde_json::Value = serde_json::from_str(&printed.stdout).unwrap();
+        assert_eq!(
+            (&version["name"], &version["version"]),
+            (&"haft".into(), &env!("CARGO_PKG_VERSION").into())
+        );
+        let target = version["target"].as_str().unwrap();
+        assert!(target.starts_with(std::env::consts::ARCH) && printed.stdout.ends_with("}\n"), "{printed:?}");
+    }
+}

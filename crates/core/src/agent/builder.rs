@@ -15,6 +15,7 @@ use crate::hooks::{
     BeforeToolExecute, BeforeTree, BeforeTurn, HookSet, HookSource, Observer, OnInput, OnUserBash,
     OnWaitPoint,
 };
+use crate::jobs::BackgroundJobs;
 use crate::model::{Model, ModelSource, ThinkingLevel};
 use crate::prompt::SystemPrompt;
 use crate::queue::MessageQueues;
@@ -317,6 +318,7 @@ impl AgentBuilder {
             setup: Mutex::new(setup),
             system: Mutex::new(Arc::new(self.system)),
             tools: Mutex::new(Arc::new(tools)),
+            jobs: BackgroundJobs::default(),
         };
         Ok(Agent { inner: Arc::new(inner) })
     }

@@ -218,6 +218,10 @@ host_calls! {
     ListCommands = "list_commands", SessionRead, HostCallTarget::Session;
     /// Return the extensions and their states.
     ListExtensions = "list_extensions", SessionRead, HostCallTarget::Session;
+    /// Return the background commands of the model.
+    ListJobs = "list_jobs", SessionRead, HostCallTarget::Session;
+    /// Stop a background command.
+    StopJob = "stop_job", SessionControl, HostCallTarget::Session;
     /// Set the name of the session.
     SetName = "set_name", SessionWrite, HostCallTarget::Session;
     /// Record data in the session.

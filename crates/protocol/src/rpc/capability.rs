@@ -12,6 +12,8 @@ pub const SESSIONS: &str = "sessions";
 /// Extensions, their commands and shortcuts: `list_commands`, `run_command`, `run_shortcut`,
 /// `list_extensions` and `reload_ext`.
 pub const EXTENSIONS: &str = "extensions";
+/// Background commands: `list_jobs` and `stop_job`.
+pub const JOBS: &str = "jobs";
 /// Panels of extensions: the `panel_` events and commands; and other changes of the screen: `insert`,
 /// `set_title`, `set_working` and `set_editor`.
 pub const PANELS: &str = "panels";
@@ -27,4 +29,4 @@ pub const SHUTDOWN: &str = "shutdown";
 
 /// All capabilities of this version.
 pub const ALL: &[&str] =
-    &[STEERING, SETUP, SESSIONS, EXTENSIONS, PANELS, DIALOGS, APPROVALS, EVENT_GAP, SHUTDOWN];
+    &[STEERING, SETUP, SESSIONS, EXTENSIONS, JOBS, PANELS, DIALOGS, APPROVALS, EVENT_GAP, SHUTDOWN];

@@ -3,6 +3,7 @@
 
 mod extension;
 mod greeting;
+mod job;
 mod prompt;
 mod record;
 mod session;
@@ -13,8 +14,9 @@ use serde::Serialize;
 
 use super::data::{
     AppendedData, CommandResult, CommandsData, CompletionsData, ExtensionsData, HelloData, InterruptData,
-    MessagesData, ModelData, ModelsData, MovedData, NoData, PongData, QueueData, QueuedData, ReloadData,
-    SentData, SessionData, SessionsData, StartedData, StateData, ThinkingData, ToolsData, ToolsSet, TreeData,
+    JobsData, MessagesData, ModelData, ModelsData, MovedData, NoData, PongData, QueueData, QueuedData,
+    ReloadData, SentData, SessionData, SessionsData, StartedData, StateData, ThinkingData, ToolsData,
+    ToolsSet, TreeData,
 };
 use super::dialog::UiResponse;
 use crate::named_enum::named_enum;
@@ -26,6 +28,7 @@ pub use extension::{
     ReloadExt, RunCommand, RunShortcut,
 };
 pub use greeting::{AuthToken, ClientInfo, HelloCommand, PingCommand, ShutdownCommand};
+pub use job::{ListJobs, StopJob};
 pub use prompt::{
     AbortCommand, FollowUp, InterruptCommand, PromptCommand, SteerCommand, TakeQueued, WaitIdle,
 };
@@ -192,6 +195,10 @@ commands! {
     /// Searches for extensions again and replaces changed ones; with a name, restarts only that
     /// extension.
     ReloadExt(ReloadExt) -> ReloadData = "reload_ext" r#","name":"…""#,
+    /// Returns the background commands of the model: those that run, and the last ended ones.
+    ListJobs(ListJobs) -> JobsData = "list_jobs" "",
+    /// Stops a background command. The reply comes first; the command ends soon after.
+    StopJob(StopJob) -> NoData = "stop_job" r#","job":1"#,
     /// Sends a key to an extension's panel.
     PanelKey(PanelKeyCommand) -> NoData = "panel_key" r#","extension":"…","panel_id":"…","key":"rune","text":"…""#,
     /// Reports the size of an extension's panel: when it opens, and after each change.

@@ -2,6 +2,7 @@
 
 mod extension;
 mod greeting;
+mod job;
 mod message;
 mod record;
 mod session;
@@ -16,6 +17,7 @@ pub use extension::{
     ExtensionsData, ReloadData, ShortcutInfo, StatusItem,
 };
 pub use greeting::{HelloData, PongData};
+pub use job::{JobInfo, JobsData};
 pub use message::{MessagesData, ShownBlock, ShownMessage};
 pub use record::{AppendedData, SentData};
 pub use session::{EntryInfo, MovedData, SessionData, SessionInfo, SessionsData, TreeData};

@@ -90,7 +90,7 @@ named_enum! {
         CommandNotFound = "command_not_found",
         /// No extension has that name, or it does not run.
         ExtensionNotFound = "extension_not_found",
-        /// The question was already answered, or its time limit has passed.
+        /// The question was already answered, or its time limit has passed; or there is no such panel or job.
         NotOpen = "not_open",
         /// An extension blocked the command; `error` names the extension and its reason.
         Blocked = "blocked",

@@ -10,7 +10,7 @@ use super::jobs::{CommandScope, TaskEvent};
 use super::messages::SentMessage;
 use super::outcome::{CommandExecution, catch_panics, empty_reply, reply_data};
 use super::server::RpcServer;
-use super::{EndReason, branch, extension, messages, record, session, setup};
+use super::{EndReason, background, branch, extension, messages, record, session, setup};
 use crate::command_scheduler::{CommandTicket, SessionJob};
 use crate::session_provider::{OpenedSession, SessionProvider};
 
@@ -153,6 +153,8 @@ impl<S: SessionProvider> RpcServer<S> {
             Command::SetTools(wish) => CommandExecution::Now(setup::set_tools(opened, wish)),
             Command::ListCommands(_) => extension::list_commands(opened, sessions),
             Command::ListExtensions(_) => CommandExecution::Now(extension::list_extensions(opened)),
+            Command::ListJobs(_) => CommandExecution::Now(background::list_jobs(opened)),
+            Command::StopJob(wish) => CommandExecution::Now(background::stop_job(opened, wish)),
             Command::ReloadExt(wish) => extension::reload(opened, wish),
             Command::RunShortcut(wish) => extension::run_shortcut(opened, seat.closing.clone(), wish),
             Command::PanelKey(key) => CommandExecution::Now(extension::panel_key(opened, key)),
@@ -160,13 +162,8 @@ impl<S: SessionProvider> RpcServer<S> {
             Command::PanelResize(room) => CommandExecution::Now(extension::panel_resize(opened, room)),
             Command::CompleteCommand(wish) => extension::complete(opened, seat.closing.clone(), wish),
             Command::RunCommand(wish) => {
-                let work = extension::run_command(
-                    Arc::clone(opened),
-                    sessions,
-                    seat.closing.clone(),
-                    wish,
-                    is_of_extension,
-                );
+                let (opened, stop) = (Arc::clone(opened), seat.closing.clone());
+                let work = extension::run_command(opened, sessions, stop, wish, is_of_extension);
                 let id = id.to_owned();
                 self.work.spawn(async move { TaskEvent::Ran(id, ticket, catch_panics(work).await) });
                 return None;

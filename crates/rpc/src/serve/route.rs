@@ -56,6 +56,8 @@ pub(super) fn route_command(
         | CommandKind::CompleteCommand
         | CommandKind::RunShortcut
         | CommandKind::ListExtensions
+        | CommandKind::ListJobs
+        | CommandKind::StopJob
         | CommandKind::ReloadExt
         | CommandKind::PanelKey
         | CommandKind::PanelClose

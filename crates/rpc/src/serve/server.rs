@@ -317,7 +317,7 @@ impl<S: SessionProvider> RpcServer<S> {
         let (id, session) = (id.to_owned(), Arc::clone(&seat.opened));
         seat.closing.cancel();
         self.work.spawn(async move {
-            let left = catch_panics(session.end_extensions(reason)).await;
+            let left = catch_panics(session.end_processes(reason)).await;
             let kept =
                 catch_panics(async { session.agent.session().flush().await.map_err(CommandFailure::other) })
                     .await;
@@ -632,7 +632,7 @@ impl<S: SessionProvider> RpcServer<S> {
         if self.open_sessions.get_mut(&id).is_some() {
             self.work.spawn(async move {
                 // No caller needs the result.
-                drop(catch_panics(opened.end_extensions(SessionShutdownReason::Quit)).await);
+                drop(catch_panics(opened.end_processes(SessionShutdownReason::Quit)).await);
                 TaskEvent::Gone
             });
             let error = format!("session {id} is already open; name it with `session`");

@@ -6,11 +6,11 @@ use haft_protocol::RawJson;
 use haft_protocol::rpc::{
     AbortCommand, AppendEntry, AppendedData, ClearCommand, CloseSession, CommandParams, CommandResult,
     CommandsData, CompactCommand, ExtensionsData, FindSessions, FollowUp, ForkCommand, GetMessages,
-    GetModels, GetState, GetTools, InterruptCommand, ListCommands, ListExtensions, ListSessions, ModelData,
-    ModelsData, MoveTo, MovedData, NewSession, PromptCommand, QueueData, QueuedData, ReloadData, ReloadExt,
-    RunCommand, SendMessage, SentData, SessionData, SessionsData, SetLabel, SetModel, SetName, SetTags,
-    SetThinking, SetTools, ShutdownCommand, StateData, SteerCommand, SwitchSession, TakeQueued, ThinkingData,
-    ToolsData, ToolsSet, TreeCommand, TreeData, WaitIdle,
+    GetModels, GetState, GetTools, InterruptCommand, JobsData, ListCommands, ListExtensions, ListJobs,
+    ListSessions, ModelData, ModelsData, MoveTo, MovedData, NewSession, PromptCommand, QueueData, QueuedData,
+    ReloadData, ReloadExt, RunCommand, SendMessage, SentData, SessionData, SessionsData, SetLabel, SetModel,
+    SetName, SetTags, SetThinking, SetTools, ShutdownCommand, StateData, SteerCommand, StopJob,
+    SwitchSession, TakeQueued, ThinkingData, ToolsData, ToolsSet, TreeCommand, TreeData, WaitIdle,
 };
 use haft_protocol::thinking::ThinkingLevel;
 use serde::Serialize;
@@ -361,6 +361,22 @@ impl<'a> SessionHandle<'a> {
     /// As [`abort`](Self::abort).
     pub async fn list_extensions(&self) -> Result<ExtensionsData, HostError> {
         self.execute_command(ListExtensions {}).await
+    }
+
+    /// Returns the background commands of the model: those that run, and the last ended ones.
+    ///
+    /// # Errors
+    /// As [`abort`](Self::abort).
+    pub async fn list_jobs(&self) -> Result<JobsData, HostError> {
+        self.execute_command(ListJobs {}).await
+    }
+
+    /// Stops a background command. It ends soon after the result.
+    ///
+    /// # Errors
+    /// As [`abort`](Self::abort). Also if there is no such job.
+    pub async fn stop_job(&self, job: u32) -> Result<(), HostError> {
+        self.execute_command(StopJob { job }).await.map(drop)
     }
 
     /// Searches for extensions again and replaces changed ones. If this extension is among them, its

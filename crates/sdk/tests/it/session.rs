@@ -21,6 +21,8 @@ async fn make_calls(host: &Host) -> Vec<HostError> {
         session.list_sessions().await.map(drop),
         session.list_commands().await.map(drop),
         session.list_extensions().await.map(drop),
+        session.list_jobs().await.map(drop),
+        session.stop_job(2).await,
         session.set_name("plan").await,
         session.append_entry("failures", &1).await.map(drop),
         session.send_message(SendMessage::new("build", "It failed.")).await.map(drop),

@@ -4,6 +4,7 @@ use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::mpsc;
 
+use haft_core::jobs::BackgroundJobs;
 use haft_core::tool::ToolContext;
 use haft_core::truncate::{MAX_BYTES, MAX_LINES};
 use haft_protocol::content::joined_text;
@@ -57,6 +58,85 @@ async fn keeps_end_of_long_output_and_writes_all_to_a_file() {
         "{}",
         &text[MAX_BYTES..]
     );
+}
+
+fn context_of(jobs: &BackgroundJobs) -> ToolContext {
+    let mut context = ToolContext::new(CancellationToken::new(), drop);
+    context.jobs = Some(jobs.clone());
+    context
+}
+
+/// Calls a tool with the background jobs of an agent; returns its text.
+async fn with_jobs(ground: &Ground, jobs: &BackgroundJobs, tool: &str, args: serde_json::Value) -> String {
+    joined_text(&ground.call_with(context_of(jobs), tool, args).await.content)
+}
+
+#[tokio::test]
+async fn background_command_returns_at_once_and_its_output_is_read_by_job() {
+    let (ground, jobs) = (Ground::new(), BackgroundJobs::default());
+    // sleep: looks for the file again
+    let command = "echo begin; while [ ! -e go ]; do sleep 0.01; done; echo end; exit 3";
+    let text = with_jobs(&ground, &jobs, "bash", json!({"command": command, "background": true})).await;
+    assert_eq!(text, "[job 1 has started; the tool job with id 1 returns its output or stops it]");
+    while !with_jobs(&ground, &jobs, "job", json!({"id": 1}))
+        .await
+        .starts_with("begin\n[job 1 has been running")
+    {
+        tokio::task::yield_now().await;
+    }
+    std::fs::write(ground.path("go"), "").unwrap();
+    let text = with_jobs(&ground, &jobs, "job", json!({"id": 1, "wait": 600})).await;
+    assert!(text.starts_with("end\n[job 1 has ended after ") && text.ends_with(" s: exit code 3]"), "{text}");
+    let text = with_jobs(&ground, &jobs, "job", json!({"id": 1})).await;
+    assert!(text.starts_with("[no new output]\n[job 1 has ended"), "{text}");
+    let text = with_jobs(&ground, &jobs, "job", json!({"id": 2})).await;
+    assert_eq!(text, "no job 2; known jobs: 1");
+    assert_eq!(ground.error("job", json!({"id": 1})).await, "no job 1; known jobs: none");
+}
+
+#[tokio::test]
+async fn end_of_a_job_is_noted_once_and_long_output_is_stored() {
+    let (ground, jobs) = (Ground::new(), BackgroundJobs::default());
+    let seq = json!({"command": "seq 100000", "background": true});
+    with_jobs(&ground, &jobs, "bash", seq).await;
+    jobs.find(1).unwrap().wait_for_end().await;
+    let text = with_jobs(&ground, &jobs, "bash", json!({"command": "echo x"})).await;
+    assert_eq!(text, "x\n[job 1 has ended: exit code 0]");
+    let text = with_jobs(&ground, &jobs, "bash", json!({"command": "echo x"})).await;
+    assert_eq!(text, "x\n");
+    let text = with_jobs(&ground, &jobs, "job", json!({"id": 1})).await;
+    assert!(
+        text.starts_with("98001\n") && text.contains("\n100000\n[showing the last 2000 of"),
+        "{text:.200}"
+    );
+    assert!(text.contains("complete output: "), "{text}");
+}
+
+#[tokio::test]
+async fn background_command_needs_an_agent() {
+    let ground = Ground::new();
+    let text = ground.error("bash", json!({"command": "touch ran", "background": true})).await;
+    assert_eq!(text, "background commands are only for the model; run the command without background");
+    assert!(!ground.path("ran").exists());
+}
+
+#[tokio::test]
+async fn stop_and_the_end_of_the_agent_kill_the_whole_process_tree_of_a_job() {
+    for stops in [true, false] {
+        let (ground, jobs) = (Ground::new(), BackgroundJobs::default());
+        let mut grandchild = Grandchild::watch(&ground).await;
+        let args = json!({"command": WITH_GRANDCHILD, "background": true});
+        with_jobs(&ground, &jobs, "bash", args).await;
+        (&mut grandchild.born).await.unwrap();
+        if stops {
+            let text = with_jobs(&ground, &jobs, "job", json!({"id": 1, "stop": true})).await;
+            assert!(text.starts_with("[no new output]\n[job 1 has ended"), "{text}");
+            assert!(text.ends_with(": stopped]"), "{text}");
+        } else {
+            drop(jobs);
+        }
+        grandchild.assert_dead().await;
+    }
 }
 
 /// A command whose grandchild ignores SIGTERM and keeps the pipe `alive` open while it lives.

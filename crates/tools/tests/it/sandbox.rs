@@ -5,6 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use haft_core::jobs::BackgroundJobs;
 use haft_core::tool::{ApprovalRequest, ToolContext, ToolFailureKind, ToolOutput};
 use haft_launch::Launcher;
 use haft_launch::sandbox::detect_support;
@@ -139,6 +140,36 @@ async fn note_names_what_the_sandbox_blocked() {
     let text = ground.error("bash", bash("git config user.name x")).await;
     assert!(text.contains("blocked by the sandbox: write to a protected path"), "{text}");
     assert_eq!(fs::read_to_string(ground.base().join("home/notes")).unwrap(), "original\n");
+}
+
+/// A background command has the sandbox and the approvals of `bash`.
+#[tokio::test]
+async fn background_commands_run_in_the_sandbox() {
+    if !has_sandbox() {
+        return;
+    }
+    let (ground, jobs) = (ground(), BackgroundJobs::default());
+    let write = |outside: Option<&str>| match outside {
+        None => json!({"command": "echo x >../home/notes", "background": true}),
+        Some(reason) => {
+            json!({"command": "echo x >../home/notes", "background": true, "outside_sandbox": reason})
+        }
+    };
+    let run = async |args: Value, approved: Option<ApprovalRequest>| {
+        let mut context = ToolContext::new(CancellationToken::new(), drop);
+        (context.jobs, context.approved) = (Some(jobs.clone()), approved);
+        ground.call_with(context, "bash", args).await.is_error
+    };
+    assert!(!run(write(None), None).await);
+    let job = jobs.find(1).unwrap();
+    job.wait_for_end().await;
+    assert_eq!(job.status().end.as_deref(), Some("exit code 1"));
+    assert!(job.take_output().notes.iter().any(|note| note.contains("blocked by the sandbox")));
+    assert!(run(write(Some("setup")), None).await, "it ran without an approval");
+    let approval = request(&ground, "bash", &write(Some("setup"))).await;
+    assert!(!run(write(Some("setup")), approval).await);
+    jobs.find(2).unwrap().wait_for_end().await;
+    assert_eq!(fs::read_to_string(ground.base().join("home/notes")).unwrap(), "x\n");
 }
 
 #[tokio::test]

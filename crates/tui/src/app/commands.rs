@@ -58,6 +58,7 @@ commands! {
     "reload-ext" "[extension]" Extensions => setup::reload, "Reload all extensions, or restart one";
     "ext" "[extension]" Extensions => setup::extensions, "Show the extensions and their states";
     "trust" "" => login::trust, "Review and trust this project's extensions and settings";
+    "jobs" "" => setup::list_jobs, "List the background commands, and stop one";
     "tools" "[tool]" Tools => setup::tools, "Select the tools that the model is offered";
     "skills" "" => setup::skills, "Show the skills";
     "settings" "[setting]" Settings => setup::settings, "Show and change settings";

@@ -57,6 +57,7 @@ pub(super) enum ChoiceUse {
     Tools,
     Extensions,
     Extension(String),
+    Jobs,
     Skills,
     Settings(Vec<SettingRow>),
     Value(String),

@@ -15,6 +15,7 @@ pub(super) enum PendingRequest {
     },
     Commands,
     Extensions(ListUse),
+    Jobs(ListUse),
     Models(ListUse),
     Sessions(ListUse),
     Tools(ListUse),

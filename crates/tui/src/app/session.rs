@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::message::TokenUsage;
-use haft_protocol::rpc::{ContextData, ExtensionInfo, StateData};
+use haft_protocol::rpc::{ContextData, ExtensionInfo, JobInfo, StateData};
 use haft_protocol::thinking::ThinkingLevel;
 
 use super::NO_MODEL;
@@ -31,6 +31,8 @@ pub(super) struct CurrentSession {
     pub(super) context: u64,
     pub(super) window: Option<u64>,
     pub(super) extensions: Vec<ExtensionInfo>,
+    /// The background commands of the model.
+    pub(super) jobs: Vec<JobInfo>,
     /// The items of extensions in the status line, by owner and key, as `name: text`.
     pub(super) status_items: BTreeMap<(ExtensionName, String), CleanLine>,
 }
@@ -119,6 +121,19 @@ impl CurrentSession {
             info.state == "ready" && before.iter().any(|before| before.name == info.name && down(before))
         };
         self.extensions.iter().filter(was_down).map(|info| info.name.to_string()).collect()
+    }
+
+    /// Returns the number of background commands that run.
+    pub(super) fn running_jobs(&self) -> usize {
+        self.jobs.iter().filter(|job| job.end.is_none()).count()
+    }
+
+    /// Replaces the background commands. Returns a line for each that has ended since.
+    pub(super) fn set_jobs(&mut self, jobs: Vec<JobInfo>) -> Vec<String> {
+        let before = std::mem::replace(&mut self.jobs, jobs);
+        let was_running = |job: &JobInfo| before.iter().any(|old| old.job == job.job && old.end.is_none());
+        let ended = self.jobs.iter().filter(|job| was_running(job));
+        ended.filter_map(|job| Some(format!("job {} has ended: {}", job.job, job.end.as_deref()?))).collect()
     }
 
     pub(super) fn has_changing_extensions(&self) -> bool {

@@ -112,6 +112,8 @@ pub struct AppState {
     pub(super) deferred: DeferredInput,
     pub(super) status: StatusBar,
     pub(super) extensions_refresh_at: Option<Instant>,
+    /// The time of the next request for the background commands.
+    pub(super) jobs_refresh_at: Option<Instant>,
     pub(super) pending_reload: Option<ReloadExt>,
     /// True until the user has chosen a session; no message is sent before that.
     pub(super) awaits_session_choice: bool,
@@ -168,6 +170,7 @@ impl AppState {
             deferred: held,
             status: StatusBar::new(sandbox, has_sandbox_gap),
             extensions_refresh_at: None,
+            jobs_refresh_at: None,
             pending_reload: None,
             title: String::new(),
             extension_screen: ExtensionScreen::default(),
@@ -215,14 +218,24 @@ impl AppState {
     /// Returns the time of the next [`UiEvent::Tick`](super::UiEvent::Tick), or `None` if no tick is needed.
     pub fn wakes_at(&self, now: Instant) -> Option<Instant> {
         if self.linear.enabled {
-            return [self.extensions_refresh_at, self.linear.wakes_at(self.stack.panel.panel())]
-                .into_iter()
-                .flatten()
-                .min();
+            return [
+                self.extensions_refresh_at,
+                self.jobs_refresh_at,
+                self.linear.wakes_at(self.stack.panel.panel()),
+            ]
+            .into_iter()
+            .flatten()
+            .min();
         }
         let since = self.work.since.filter(|_| !self.extension_screen.hides_work());
         let spinner = since.and_then(|since| self.current_spinner().next_frame_at(since, now));
-        let others = [spinner, self.stack.wakes_at(now), self.status.wakes_at(), self.extensions_refresh_at];
+        let others = [
+            spinner,
+            self.stack.wakes_at(now),
+            self.status.wakes_at(),
+            self.extensions_refresh_at,
+            self.jobs_refresh_at,
+        ];
         others.into_iter().flatten().min()
     }
 

@@ -198,6 +198,11 @@ impl StatusBar {
             let gap = if self.has_sandbox_gap { ", incomplete" } else { "" };
             item(matters, format!("sandbox {level}{gap}"), role);
         }
+        match session.running_jobs() {
+            0 => {}
+            1 => item(3, "1 job".to_owned(), Role::Accent),
+            more => item(3, format!("{more} jobs"), Role::Accent),
+        }
         if !facts.approve.is_empty() {
             item(1, format!("asks: {}", facts.approve.join(", ")), Role::Status);
         }

@@ -14,7 +14,7 @@ mod switch;
 
 use std::time::Instant;
 
-use haft_protocol::rpc::{ListCommands, ListExtensions, ServerLine, UiAnswer, UiResponse};
+use haft_protocol::rpc::{ListCommands, ListExtensions, ListJobs, ServerLine, UiAnswer, UiResponse};
 use secrecy::SecretString;
 
 use super::deferred_input::QueueSyncState;
@@ -92,6 +92,10 @@ fn finish_event(state: &mut AppState) {
         state.extensions_refresh_at = None;
         state.out.send(ListExtensions {}, PendingRequest::Extensions(ListUse::CacheOnly));
         state.out.send(ListCommands {}, PendingRequest::Commands);
+    }
+    if state.jobs_refresh_at.is_some_and(|at| at <= state.now) {
+        state.jobs_refresh_at = None;
+        state.out.send(ListJobs {}, PendingRequest::Jobs(ListUse::CacheOnly));
     }
     if !state.work.is_active() {
         if let Some(reload) = state.pending_reload.take() {

@@ -29,6 +29,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "usage",
             "login",
             "trust",
+            "zot",
             "session",
             "ext",
             "doctor",
@@ -130,6 +131,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "ls",
             "read",
             "bash",
+            "job",
             "skill",
             "mentions",
             "list",
@@ -217,6 +219,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "truncate",
             "schema",
             "file_queue",
+            "jobs",
             // What an agent works with.
             "tool",
             "model",

@@ -72,7 +72,7 @@ fn tools_flag_filters_extension_tools() {
     check_offers(&["--no-tools"], &[]);
     check_offers(&["--tools", "read,witness_tool"], &["read", "witness_tool"]);
     check_offers(&["--tools", "bash"], &["bash"]);
-    check_offers(&[], &["read", "bash", "edit", "write", "grep", "find", "ls", "witness_tool"]);
+    check_offers(&[], &["read", "bash", "job", "edit", "write", "grep", "find", "ls", "witness_tool"]);
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn rejects_unknown_tool() {
     let scene = Scene::new(says("Never.")).python("witness", WITNESS);
     let ran = scene.haft(&["-p", "--tools", "read,nope", "hi"]);
     ran.expect(2);
-    let expect = "haft: --tools: unknown tool \"nope\"; available tools: read, bash, edit, write, grep, find, ls, \
+    let expect = "haft: --tools: unknown tool \"nope\"; available tools: read, bash, job, edit, write, grep, find, ls, \
                   witness_tool\n";
     assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", expect));
     assert_eq!(scene.server.requests().len(), 0, "the model is not asked");

@@ -102,6 +102,7 @@ fn tools_do_not_run_commands_of_the_user() {
         "ext update -y",
         "ext rollback -y guard",
         "ext import picoclaw x.json -y",
+        "ext import zot -y",
         "trust --digest 0000000000000000000000000000000000000000000000000000000000000000",
         "trust --revoke",
         "login openai",

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::world::World;
+use crate::world::{Ended, World};
 
 const FILE: &str = r#"{"agents": {}, "hooks": {"defaults": {"interceptor_timeout_ms": 7000}, "processes": {
     "gate": {"enabled": true, "command": ["python3", "gate\u001b[31m.py"], "dir": "/srv", "env": {"MY_TOKEN": "t"},
@@ -154,4 +154,89 @@ fn invalid_import_changes_nothing() {
     let ended = world.haft(&["ext", "import", "picoclaw", "nowhere.json", "--yes"]);
     assert!(ended.code == 8 && ended.stderr.contains("cannot read nowhere.json"), "{ended:?}");
     assert_eq!(config(&world), before);
+}
+
+/// Creates files of zot, and returns haft with `ZOT_HOME`.
+fn zot_command(world: &World, args: &[&str]) -> Ended {
+    let mut command = world.command(args);
+    world.ended(command.env("ZOT_HOME", world.project().join("zot")).output().unwrap())
+}
+
+fn put_zot_files(world: &World) {
+    let work = world.project().join("work");
+    let meta = format!(
+        r#"{{"type":"meta","meta":{{"id":"z","cwd":"{}","model":"m","provider":"p","started":"2026-05-01T08:00:00Z"}}}}"#,
+        work.display()
+    );
+    let said = r#"{"type":"message","message":{"role":"user","content":[{"text":"Fix it."}],"time":"2026-05-01T08:00:01Z"}}"#;
+    for (name, text) in [
+        ("zot/extensions/todo/extension.json", r#"{"name":"todo","version":"1","exec":"./run"}"#),
+        ("zot/extensions/todo/run", "#!/bin/sh\ntouch ran\n"),
+        ("zot/extensions/night/extension.json", r#"{"name":"night"}"#),
+        ("zot/extensions/night/theme.json", "{}"),
+        ("zot/skills/release/SKILL.md", "of zot"),
+        ("zot/skills/review/SKILL.md", "of zot"),
+        ("zot/sessions/0011/a.jsonl", &format!("{meta}\n{said}\n")),
+        ("zot/sessions/0011/b.jsonl", "{}"),
+        (".zot/extensions/lint/extension.json", "{}"),
+        ("work/readme", ""),
+    ] {
+        let path = world.project().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let program = world.project().join("zot/extensions/todo/run");
+        fs::set_permissions(program, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    fs::create_dir_all(world.home().join("skills/review")).unwrap();
+    fs::write(world.home().join("skills/review/SKILL.md"), "mine").unwrap();
+}
+
+#[test]
+fn imports_files_of_zot_and_replaces_none() {
+    let world = World::new();
+    put_zot_files(&world);
+    let doctor = zot_command(&world, &["doctor"]).stdout;
+    assert!(doctor.contains("extensions of zot are here"), "{doctor}");
+    let unasked = zot_command(&world, &["ext", "import", "zot"]);
+    assert!(unasked.code == 8 && unasked.stderr.contains("run again with --yes"), "{unasked:?}");
+    insta::assert_snapshot!(unasked.stdout, @"
+    extension ROOT/project/zot/extensions/todo: installed after its approval
+    theme ROOT/project/zot/extensions/night/theme.json: copied to ROOT/home/themes/night.json
+    skill ROOT/project/zot/skills/release: copied to ROOT/home/skills/release
+    skill ROOT/project/zot/skills/review: haft has ROOT/home/skills/review already
+    2 sessions: `haft session import` imports them
+    extension of this project ROOT/project/.zot/extensions/lint: move it to .haft/extensions, then run `haft trust`
+    ");
+    let skill = |name: &str| fs::read_to_string(world.home().join("skills").join(name).join("SKILL.md")).ok();
+    assert_eq!((skill("release"), world.home().join("themes").exists()), (None, false));
+    let done = zot_command(&world, &["ext", "import", "zot", "--yes"]);
+    assert_eq!(done.code, 0, "{done:?}");
+    assert_eq!((skill("release").as_deref(), skill("review").as_deref()), (Some("of zot"), Some("mine")));
+    assert!(world.home().join("themes/night.json").exists(), "{done:?}");
+    let listed = world.haft(&["ext", "list"]).stdout;
+    assert!(listed.contains("todo") && !listed.contains("lint"), "{listed} {done:?}");
+    assert!(!world.project().join("ran").exists() && !world.home().join("extensions/lint").exists());
+    let again = zot_command(&world, &["ext", "import", "zot", "--yes"]);
+    assert!(again.code == 0 && again.stdout.contains("todo: already installed"), "{again:?}");
+    assert!(!again.stderr.contains("copied"), "{again:?}");
+}
+
+#[test]
+fn imports_sessions_of_zot_once() {
+    let world = World::new();
+    assert!(zot_command(&world, &["session", "import"]).stderr.contains("no sessions of zot found"));
+    put_zot_files(&world);
+    let unasked = zot_command(&world, &["session", "import"]);
+    assert!(unasked.code != 0 && unasked.stderr.contains("run again with --yes"), "{unasked:?}");
+    let done = zot_command(&world, &["session", "import", "--yes"]);
+    assert!(done.stderr.contains("b.jsonl: the session does not name its directory"), "{done:?}");
+    assert!(done.stderr.ends_with("imported 1 sessions; 0 were imported before\n"), "{done:?}");
+    let listed = world.haft(&["session", "list", "--cwd", "work"]);
+    assert!(listed.stdout.contains("Fix it."), "{listed:?}");
+    let again = zot_command(&world, &["session", "import", "--yes"]);
+    assert!(again.stderr.ends_with("imported 0 sessions; 1 were imported before\n"), "{again:?}");
 }

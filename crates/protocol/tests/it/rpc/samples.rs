@@ -142,6 +142,8 @@ fn extensions() -> Vec<Command> {
         CompleteCommand { name: "todo".into(), prefix: "d".into() }.into(),
         CompleteCommand { name: "todo".into(), prefix: String::new() }.into(),
         ListExtensions {}.into(),
+        ListJobs {}.into(),
+        StopJob { job: 1 }.into(),
         ReloadExt::default().into(),
         ReloadExt { name: Some(todo()) }.into(),
         PanelKeyCommand { extension: todo(), panel_id: panel(), key: "rune".into(), text: Some("x".into()) }

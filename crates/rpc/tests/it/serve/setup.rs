@@ -1,5 +1,6 @@
 //! The state of a session, and its model and tools.
 
+use haft_core::jobs::JobEnd;
 use insta::assert_snapshot;
 use serde_json::json;
 
@@ -66,4 +67,40 @@ async fn current_model_is_found_by_its_reported_name() {
         let reply = client.ask(json!({"type": "set_model", "model": model})).await;
         assert_eq!(reply["data"], json!({"provider": "played", "model": "one"}), "{reply}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn client_lists_and_stops_jobs() {
+    let program = Program::new([]);
+    let agents = program.agents();
+    let mut client = Client::of(program);
+    client.ask(json!({"type": "list_jobs"})).await;
+    let jobs = agents.lock().unwrap()[0].background_jobs().clone();
+    let number = jobs.start("npm run dev", |job| async move {
+        job.cancel_token().cancelled().await;
+        JobEnd { summary: "stopped".to_owned(), ..JobEnd::default() }
+    });
+    client.ask(json!({"type": "list_jobs"})).await;
+    client.ask(json!({"type": "stop_job", "job": 1})).await;
+    jobs.find(number.unwrap()).unwrap().wait_for_end().await;
+    client.ask(json!({"type": "list_jobs"})).await;
+    client.ask(json!({"type": "stop_job", "job": 2})).await;
+    assert_snapshot!(client.end().await.1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn jobs_end_with_their_session() {
+    let program = Program::new([]);
+    let agents = program.agents();
+    let mut client = Client::of(program);
+    let second = client.ask(json!({"type": "new_session"})).await["data"]["session"].clone();
+    let jobs = agents.lock().unwrap()[1].background_jobs().clone();
+    let started = jobs.start("npm run dev", |job| async move {
+        job.cancel_token().cancelled().await;
+        JobEnd { summary: "stopped".to_owned(), ..JobEnd::default() }
+    });
+    assert_eq!(started, Ok(1));
+    client.ask(json!({"type": "close_session", "session": second})).await;
+    assert_eq!(jobs.find(1).unwrap().status().end.as_deref(), Some("stopped"));
+    drop(client.end().await);
 }

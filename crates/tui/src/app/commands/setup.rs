@@ -2,8 +2,8 @@
 
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::rpc::{
-    ExtensionInfo, GetModels, GetTools, ListExtensions, ReloadExt, SetModel, SetThinking, ShortcutInfo,
-    StatusItem,
+    ExtensionInfo, GetModels, GetTools, ListExtensions, ListJobs, ReloadExt, SetModel, SetThinking,
+    ShortcutInfo, StatusItem,
 };
 use haft_protocol::thinking::ThinkingLevel;
 
@@ -59,6 +59,10 @@ pub(super) fn tools(state: &mut AppState, args: &str) {
 pub(super) fn extensions(state: &mut AppState, args: &str) {
     let shown = if args.is_empty() { ListUse::Picker } else { ListUse::One(args.to_owned()) };
     state.out.send(ListExtensions {}, PendingRequest::Extensions(shown));
+}
+
+pub(super) fn list_jobs(state: &mut AppState, _args: &str) {
+    state.out.send(ListJobs {}, PendingRequest::Jobs(ListUse::Picker));
 }
 
 pub(super) fn reload(state: &mut AppState, args: &str) {

@@ -81,8 +81,13 @@ fn update_from_event(state: &mut AppState, event: &AgentEvent) {
             }
         }
         AgentEvent::TurnStart { .. } => state.work.agent_running = true,
-        AgentEvent::ToolStart { name, .. } => {
-            state.stack.panel.allow_tool_owner(name, &state.session.extensions)
+        AgentEvent::ToolStart { name, args, .. } => {
+            state.stack.panel.allow_tool_owner(name, &state.session.extensions);
+            let mentions_job =
+                name == "job" || (name == "bash" && args.as_str().contains("\"background\":true"));
+            if mentions_job {
+                state.jobs_refresh_at = Some(state.now + timeouts::JOBS_AGAIN);
+            }
         }
         AgentEvent::ModelRequest { provider, model, .. } => {
             (state.session.provider, state.session.model) = (provider.clone(), model.clone());

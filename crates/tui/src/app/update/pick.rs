@@ -4,7 +4,9 @@ use super::super::commands;
 use super::super::commands::login;
 use super::super::commands::sessions;
 use super::super::commands::setup;
-use haft_protocol::rpc::{EntryInfo, ModelInfo, ModelPrices, MoveTo, SetModel, SetName, SetTools, TreeData};
+use haft_protocol::rpc::{
+    EntryInfo, JobInfo, ModelInfo, ModelPrices, MoveTo, SetModel, SetName, SetTools, StopJob, TreeData,
+};
 use haft_protocol::thinking::ThinkingLevel;
 
 use super::super::intent::{AnswerUse, ChoiceUse};
@@ -13,7 +15,9 @@ use super::super::pending_request::PendingRequest;
 use super::super::state::AppState;
 use super::super::{BackendRequest, SettingRow, settings};
 use crate::dialog::{AnswerKind, Question};
+use crate::humanize::format_seconds;
 use crate::picker::{PickerAbilities, PickerRow};
+use crate::timeouts;
 
 pub(super) fn handle_menu_closed(state: &mut AppState, purpose: &ChoiceUse) {
     state.themes.end_preview();
@@ -51,6 +55,7 @@ pub(super) fn apply_choice(state: &mut AppState, purpose: ChoiceUse, key: &str) 
         ChoiceUse::Extensions => pick_extension_action(state, key),
         ChoiceUse::Extension(name) if key == "show" => setup::show_extension(state, &name),
         ChoiceUse::Extension(name) => commands::run(state, "reload-ext", &name),
+        ChoiceUse::Jobs => stop_job(state, key),
         ChoiceUse::Skills => state.stack.composer.set_text(&format!("/{key} ")),
         ChoiceUse::Settings(rows) => {
             if let Some(row) = rows.iter().find(|row| row.name == key) {
@@ -231,6 +236,38 @@ pub(super) fn pick_extension(state: &mut AppState) {
         return;
     }
     state.open_menu("Extensions", rows, PickerAbilities::default(), ChoiceUse::Extensions);
+}
+
+pub(super) fn pick_job(state: &mut AppState) {
+    let row = |job: &JobInfo| {
+        let time = format_seconds(job.took_ms / 1000);
+        let state = job.end.as_deref().unwrap_or("running");
+        PickerRow {
+            key: job.job.to_string(),
+            text: job.command.lines().next().unwrap_or_default().to_owned(),
+            detail: format!("{state} · {time}"),
+            current: job.end.is_none(),
+            ..PickerRow::default()
+        }
+    };
+    let rows: Vec<PickerRow> = state.session.jobs.iter().map(row).collect();
+    if rows.is_empty() {
+        state.show_info("no background commands");
+        return;
+    }
+    let title = "Background commands: enter stops one";
+    state.open_menu(title, rows, PickerAbilities::default(), ChoiceUse::Jobs);
+}
+
+fn stop_job(state: &mut AppState, key: &str) {
+    let Some(job) = state.session.jobs.iter().find(|job| job.job.to_string() == key) else { return };
+    match &job.end {
+        None => {
+            state.out.send(StopJob { job: job.job }, PendingRequest::ErrorsOnly);
+            state.jobs_refresh_at = Some(state.now + timeouts::JOBS_AGAIN);
+        }
+        Some(end) => state.show_info(format!("job {key} has already ended: {end}")),
+    }
 }
 
 fn pick_extension_action(state: &mut AppState, name: &str) {

@@ -8,9 +8,9 @@ use super::{approve, backend_replies, pick, prompt, switch};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::rpc::{
     CommandActionKind, CommandFailure, CommandResult, CommandsData, CompletionsData, ErrorCode,
-    ExtensionsData, HelloData, ListCommands, ListExtensions, ModelData, ModelsData, MovedData, QueueData,
-    QueuedData, ReloadData, ReplyPayload, RpcResponse, SessionData, SessionInfo, SessionsData, StateData,
-    ThinkingData, ToolsData, ToolsSet, TreeData,
+    ExtensionsData, HelloData, JobsData, ListCommands, ListExtensions, ModelData, ModelsData, MovedData,
+    QueueData, QueuedData, ReloadData, ReplyPayload, RpcResponse, SessionData, SessionInfo, SessionsData,
+    StateData, ThinkingData, ToolsData, ToolsSet, TreeData,
 };
 use serde::de::DeserializeOwned;
 
@@ -58,6 +58,7 @@ fn handle_success(state: &mut AppState, pending: PendingRequest, data: ReplyPayl
             state.stack.composer.update_completions(|known| known.set_commands(data.commands));
         }),
         P::Extensions(shown) => with_data(state, &data, |state, data| update_extensions(state, data, shown)),
+        P::Jobs(shown) => with_data(state, &data, |state, data| update_jobs(state, data, &shown)),
         P::Models(shown) => with_data(state, &data, |state, data| update_models(state, data, shown)),
         P::Sessions(shown) => with_data(state, &data, |state, data| update_sessions(state, data, &shown)),
         P::Tools(shown) => with_data(state, &data, |state, data| update_tools(state, data, shown)),
@@ -76,10 +77,7 @@ fn handle_success(state: &mut AppState, pending: PendingRequest, data: ReplyPayl
         P::Abort => state.request_state(),
         P::TakeQueued(taken) => with_data(state, &data, |state, data| handle_taken_queue(state, data, taken)),
         P::Model => with_data(state, &data, handle_model_set),
-        P::Thinking => with_data(state, &data, |state, data: ThinkingData| {
-            state.session.thinking = data.level;
-            state.flash(format!("thinking: {}", data.level.name()));
-        }),
+        P::Thinking => with_data(state, &data, handle_thinking_set),
         P::SetTools => with_data(state, &data, handle_tools_set),
         P::SessionCreated => match read_data(state, &data) {
             Some(SessionData { session, .. }) => switch::handle_session_created(state, session),
@@ -180,13 +178,13 @@ fn handle_failure(state: &mut AppState, pending: PendingRequest, failure: Comman
         }
         // An agent that cannot list extensions has none.
         P::Extensions(ListUse::CacheOnly) => approve::request_tools_to_verify(state),
-        P::Sessions(ListUse::CacheOnly) | P::Ignored => {}
+        P::Sessions(ListUse::CacheOnly) | P::Jobs(ListUse::CacheOnly) | P::Ignored => {}
         // The dialog was answered elsewhere or timed out, which is already visible.
         P::Answered if failure.code == ErrorCode::NotOpen => {}
         P::Answered | P::Sessions(_) | P::Extensions(_) | P::Tools(_) => state.show_error(failure.error),
         P::Tree | P::Abort | P::Model | P::Thinking | P::SetTools => state.show_error(failure.error),
         P::Cleared | P::Compacted | P::Reloaded | P::Renamed(_) => state.show_error(failure.error),
-        P::Moved | P::ShellOutput | P::ErrorsOnly => state.show_error(failure.error),
+        P::Moved | P::ShellOutput | P::ErrorsOnly | P::Jobs(_) => state.show_error(failure.error),
     }
 }
 
@@ -245,6 +243,18 @@ fn update_extensions(state: &mut AppState, data: ExtensionsData, shown: ListUse)
         ListUse::CacheOnly => {}
         ListUse::Picker => pick::pick_extension(state),
         ListUse::One(name) => setup::show_extension(state, &name),
+    }
+}
+
+fn update_jobs(state: &mut AppState, data: JobsData, shown: &ListUse) {
+    for ended in state.session.set_jobs(data.jobs) {
+        state.show_info(ended);
+    }
+    if state.session.running_jobs() > 0 {
+        state.jobs_refresh_at = Some(state.now + timeouts::JOBS_AGAIN);
+    }
+    if *shown == ListUse::Picker {
+        pick::pick_job(state);
     }
 }
 
@@ -318,6 +328,11 @@ fn handle_model_set(state: &mut AppState, data: ModelData) {
     state.flash(format!("model: {provider}/{model}"));
     state.session.set_own_model(provider, model);
     state.request_state();
+}
+
+fn handle_thinking_set(state: &mut AppState, ThinkingData { level }: ThinkingData) {
+    state.session.thinking = level;
+    state.flash(format!("thinking: {}", level.name()));
 }
 
 fn handle_tools_set(state: &mut AppState, data: ToolsSet) {

@@ -1,6 +1,9 @@
 //! The built-in commands.
 
+use haft_protocol::RawJson;
+use haft_protocol::event::AgentEvent;
 use haft_protocol::rpc::{ClientEvent as SessionEvent, RpcEvent, UiAnswer, UiEnd, UiKind, UiRequest};
+use haft_tui::app::UiEvent;
 use haft_tui::app::commands::COMMANDS;
 use haft_tui::app::settings::Screen;
 use haft_tui::theme::Theme;
@@ -213,4 +216,38 @@ fn help_groups_commands_and_keys() {
     ];
     let places: Vec<_> = headings.iter().map(|heading| screen.find(heading)).collect();
     assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?}\n{screen}");
+}
+
+#[test]
+fn jobs_are_counted_listed_and_stopped() {
+    let mut fake = Fake::new();
+    fake.enter("/jobs");
+    assert!(fake.screen().contains("no background commands"));
+    let args = RawJson::from_value(&serde_json::json!({"command": "make", "background": true})).unwrap();
+    fake.event(AgentEvent::ToolStart {
+        id: haft_protocol::ids::ToolCallId::new("1"),
+        name: "bash".into(),
+        args,
+        label: None,
+    });
+    fake.jobs = serde_json::json!([
+        {"job": 1, "command": "true", "took_ms": 10, "end": "exit code 0"},
+        {"job": 2, "command": "npm run dev", "took_ms": 65_000},
+    ]);
+    assert!(!fake.screen().contains("1 job"));
+    fake.later(2.0);
+    fake.tell(UiEvent::Tick);
+    assert!(fake.screen().contains(" · 1 job"), "{}", fake.screen());
+    fake.enter("/jobs");
+    let screen = fake.screen();
+    assert!(screen.contains("npm run dev") && screen.contains("running · 1m 05s"), "{screen}");
+    fake.take_log();
+    fake.keys("enter");
+    let log = fake.take_log();
+    assert!(log.contains("> stop_job job=2"), "{log}");
+    fake.jobs[1]["end"] = "stopped".into();
+    fake.later(2.0);
+    fake.tell(UiEvent::Tick);
+    let screen = fake.screen();
+    assert!(screen.contains("job 2 has ended: stopped") && !screen.contains("1 job"), "{screen}");
 }

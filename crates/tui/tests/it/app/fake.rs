@@ -51,6 +51,8 @@ pub(crate) struct Fake {
     pub(crate) said: usize,
     /// The changes of files since the start of the session.
     pub(crate) changes: WorkingTreeDiff,
+    /// The background commands of the session.
+    pub(crate) jobs: serde_json::Value,
     waiting: Vec<String>,
     sessions: usize,
     /// True if the backend does not load conversations.
@@ -112,6 +114,7 @@ impl Fake {
             context: 34_000,
             said: 3,
             changes: WorkingTreeDiff::default(),
+            jobs: serde_json::json!([]),
             waiting: Vec::new(),
             sessions: 0,
             keeps_conversations,
@@ -300,6 +303,7 @@ impl Fake {
             Command::GetState(_) => self.state_data(request),
             Command::ListCommands(_) => data::COMMANDS.to_owned(),
             Command::ListExtensions(_) => data::EXTENSIONS.to_owned(),
+            Command::ListJobs(_) => serde_json::json!({ "jobs": self.jobs }).to_string(),
             Command::ListSessions(_) => data::sessions(SESSION, self.said),
             Command::GetModels(_) => data::MODELS.to_owned(),
             Command::GetTools(_) => data::TOOLS.to_owned(),

@@ -90,6 +90,40 @@ fn calls_that_read_the_session_return_what_a_client_gets() {
 }
 
 #[test]
+fn calls_list_and_stop_background_commands() {
+    let args = json!({"command": "echo $$ >pid; exec sleep 600", "background": true}).to_string();
+    let answers = vec![Scenario::new().tool("t1", "bash", &args), Scenario::text("It runs.")];
+    let mut caller = Caller::start(Scene::new(answers));
+    caller.client.prompt("Start it.");
+    let listed = caller.call("list_jobs", &json!({}));
+    let jobs = caller.client.done("list_jobs", &json!({}));
+    assert_eq!(listed["jobs"][0]["command"], jobs["jobs"][0]["command"]);
+    assert_eq!((&jobs["jobs"][0]["job"], &jobs["jobs"][0]["end"]), (&json!(1), &Value::Null), "{jobs}");
+    let pid = caller.scene.world.project().join("pid");
+    assert!(eventually(|| fs::read_to_string(&pid).is_ok_and(|text| text.ends_with('\n'))));
+    caller.call("stop_job", &json!({"job": 1}));
+    assert!(eventually(|| caller.client.done("list_jobs", &json!({}))["jobs"][0]["end"] == "stopped"));
+    let process = std::path::Path::new("/proc").join(fs::read_to_string(&pid).unwrap().trim());
+    assert!(!cfg!(target_os = "linux") || eventually(|| !process.exists()), "it is left behind");
+    let (code, _) = caller.client.refused("stop_job", &json!({"job": 2}));
+    assert_eq!(code, "not_open");
+    caller.client.end().expect(0);
+}
+
+#[test]
+fn background_command_ends_with_the_printed_answer() {
+    let args = json!({"command": "echo $$ >pid; exec sleep 600", "background": true}).to_string();
+    // sleep: looks for the file again
+    let wait = json!({"command": "while [ ! -s pid ]; do sleep 0.01; done"}).to_string();
+    let steps = [("t1", &args), ("t2", &wait)].map(|(id, args)| Scenario::new().tool(id, "bash", args));
+    let scene = Scene::new(steps.into_iter().chain([Scenario::text("It runs.")]).collect());
+    assert_eq!(scene.haft(&["-p", "Start it."]).expect(0).stdout, "It runs.\n");
+    let pid = fs::read_to_string(scene.world.project().join("pid")).unwrap();
+    let process = std::path::Path::new("/proc").join(pid.trim());
+    assert!(!cfg!(target_os = "linux") || eventually(|| !process.exists()), "it is left behind");
+}
+
+#[test]
 fn calls_ask_the_person() {
     let mut caller = Caller::start(Scene::new(Vec::new()));
     for (call, args, answer, expect) in [

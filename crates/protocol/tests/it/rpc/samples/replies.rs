@@ -81,6 +81,8 @@ fn success(id: Option<String>, command: &Command) -> RpcResponse {
         Command::RunCommand(_) => RpcResponse::success::<RunCommand>(id, &ran()),
         Command::CompleteCommand(_) => RpcResponse::success::<CompleteCommand>(id, &completions()),
         Command::ListExtensions(_) => RpcResponse::success::<ListExtensions>(id, &extensions()),
+        Command::ListJobs(_) => RpcResponse::success::<ListJobs>(id, &jobs()),
+        Command::StopJob(_) => RpcResponse::success::<StopJob>(id, &no),
         Command::ReloadExt(_) => RpcResponse::success::<ReloadExt>(id, &reloaded()),
         Command::RunShortcut(_) => RpcResponse::success::<RunShortcut>(id, &no),
         Command::PanelKey(_) => RpcResponse::success::<PanelKeyCommand>(id, &no),
@@ -336,6 +338,16 @@ fn extensions() -> ExtensionsData {
         ..ready.clone()
     };
     ExtensionsData { extensions: vec![ready, failed] }
+}
+
+fn jobs() -> JobsData {
+    let job = |job, command: &str, end: Option<&str>| JobInfo {
+        job,
+        command: command.to_owned(),
+        took_ms: 1500,
+        end: end.map(str::to_owned),
+    };
+    JobsData { jobs: vec![job(1, "make", Some("exit code 0")), job(2, "npm run dev", None)] }
 }
 
 fn reloaded() -> ReloadData {
