@@ -83,8 +83,8 @@ pub use haft_protocol::ext::{
     InterceptResources, InterceptSessionShutdown, InterceptSessionStart, InterceptToolCall, InterceptToolEnd,
     InterceptToolResult, InterceptTurnEnd, InterceptTurnStart, InterceptUserBash, LifecycleEvent,
     MessageEndDecision, MessageRole, MirrorPart, Panel, PanelKey, ProjectTrustDecision, RegisterRejected,
-    RequestOptions, RequestTool, ResourcesDecision, ResourcesReason, SessionEvent, SessionShutdownReason,
-    SessionStartReason, SetWorkingCall, StateFrame, StopScope, Subscribe, Subscription, SwitchReason,
-    ToolCallAnswer, ToolCallDecision, ToolResultChange, ToolResultDecision, TurnStartDecision, TurnStop,
-    UiAnswer, UserBashDecision, UserBashResult,
+    RegistrationKind, RequestOptions, RequestTool, ResourcesDecision, ResourcesReason, SessionEvent,
+    SessionShutdownReason, SessionStartReason, SetWorkingCall, StateFrame, StopScope, Subscribe,
+    Subscription, SwitchReason, ToolCallAnswer, ToolCallDecision, ToolResultChange, ToolResultDecision,
+    TurnStartDecision, TurnStop, UiAnswer, UserBashDecision, UserBashResult,
 };

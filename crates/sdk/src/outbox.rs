@@ -245,8 +245,14 @@ fn is_answer(frame: &ExtensionFrame) -> bool {
     use ExtensionFrame::{
         CommandCompletionsResponse, CommandResponse, EventInterceptResponse, ExtResult, ToolResult,
     };
-    let completes = matches!(frame, CommandCompletionsResponse(_) | ExtResult(_));
-    completes || matches!(frame, CommandResponse(_) | ToolResult(_) | EventInterceptResponse(_))
+    matches!(
+        frame,
+        CommandCompletionsResponse(_)
+            | CommandResponse(_)
+            | EventInterceptResponse(_)
+            | ExtResult(_)
+            | ToolResult(_)
+    )
 }
 
 fn drop_unsendable<T>(sent: Result<T, UnsendableFrame>) -> Option<T> {

@@ -78,6 +78,11 @@ impl ManagedExtension {
         self.slot.borrow().offers()
     }
 
+    /// True if the extension registered a shortcut with this key.
+    pub(crate) fn has_shortcut(&self, key: &str) -> bool {
+        self.offers().shortcuts.iter().any(|shortcut| shortcut.name == key)
+    }
+
     pub(crate) fn stage(&self) -> LifecycleStage {
         self.slot.borrow().stage.clone()
     }

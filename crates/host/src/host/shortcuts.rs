@@ -20,8 +20,8 @@ pub enum ShortcutError {
         /// The key.
         key: String,
     },
-    /// The extension failed; the failure was reported.
-    #[error("extension {extension}/{key} failed: {detail}")]
+    /// The extension failed.
+    #[error("extension {extension} failed to run the shortcut {key}: {detail}")]
     Failed {
         /// The extension.
         extension: ExtensionName,
@@ -40,12 +40,21 @@ pub(super) async fn press_shortcut(
 ) -> Result<(), ShortcutError> {
     let failed =
         |detail: String| ShortcutError::Failed { extension: extension.clone(), key: key.to_owned(), detail };
-    let entry = inner
-        .find_extension(extension)
-        .filter(|entry| entry.offers().shortcuts.iter().any(|shortcut| shortcut.name == key))
-        .ok_or_else(|| ShortcutError::Unknown { extension: extension.clone(), key: key.to_owned() })?;
+    let unknown = || ShortcutError::Unknown { extension: extension.clone(), key: key.to_owned() };
+    let find = || inner.find_extension(extension).filter(|entry| entry.has_shortcut(key));
+    let mut found = find();
+    if found.is_none() {
+        // A cancelled caller has no use for the result.
+        _ = cancel.run_until_cancelled(inner.wait_until_settled()).await;
+        found = find();
+    }
+    let entry = found.ok_or_else(unknown)?;
     let deadline = Deadline::after(entry.timeouts.command);
     let running = entry.acquire_handle(cancel, &deadline).await.map_err(|error| failed(error.to_string()))?;
+    // The process may be a new one, which registered other keys.
+    if !entry.current().has_shortcut(key) {
+        return Err(unknown());
+    }
     let question = PressShortcut { name: key.to_owned() };
     let what = format!("shortcut {key}").into();
     let answer = running.query_or_report(cancel, question, what, deadline, FaultCode::FrameInvalid).await;

@@ -10,8 +10,9 @@ use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::error::DecodeError;
 use haft_protocol::ext::{
     ExtensionFrame, Hello, HostCall, HostCallError, HostCallKind, HostCallProgress, HostFrame, HostResult,
-    PROTOCOL_VERSION, Pong, QueryResponse, RegisterCommand, RegisterFrame, RegisterRejected, RegisterTool,
-    RegistrationKind, ShowCall, SubmitSlash, Subscribe, ToolCallProgress, UnregisterFrame, capability,
+    MirrorPart, PROTOCOL_VERSION, Pong, QueryResponse, RegisterCommand, RegisterFrame, RegisterRejected,
+    RegisterTool, RegistrationKind, ShowCall, SubmitSlash, Subscribe, ToolCallProgress, UnregisterFrame,
+    capability,
 };
 use haft_protocol::foreign::{BadAnswer, ForeignAnswer, TranslatedPart};
 use haft_protocol::ids::RequestId;
@@ -137,7 +138,7 @@ impl<T> ExtensionSession<T> {
             ExtensionFrame::RegisterCommand(command) => self.on_command(command),
             ExtensionFrame::RegisterTool(tool) => self.on_tool(tool, now),
             ExtensionFrame::Register(register) => self.on_register(register, now),
-            ExtensionFrame::Unregister(unregister) => self.on_unregister(&unregister, now),
+            ExtensionFrame::Unregister(unregister) => self.on_unregister(&unregister),
             ExtensionFrame::Subscribe(subscribe) => self.on_subscribe(subscribe, now),
             ExtensionFrame::Ready(_) => self.become_ready(),
             ExtensionFrame::ToolResult(result) => self.on_response(QueryResponse::Tool(result), bytes, now),
@@ -224,6 +225,20 @@ impl<T> ExtensionSession<T> {
 
     /// Sets the parts that the extension mirrors.
     fn set_mirror(&mut self, parts: &[String], now: Instant) {
+        let unknown = parts.iter().find(|part| MirrorPart::from_name(part).is_none());
+        let mistake = match unknown {
+            _ if parts.is_empty() => None,
+            _ if !self.offers.has_capability(capability::MIRROR) => Some(
+                "hello names parts of a mirror, but not the capability `mirror`; add it there".to_owned(),
+            ),
+            Some(part) => {
+                Some(format!("cannot mirror {:?}: this version has no such part", excerpt(part.as_bytes())))
+            }
+            None => None,
+        };
+        if let Some(mistake) = mistake {
+            self.out.report(FaultCode::RegisterRejected, mistake);
+        }
         let parts = MirrorParts::from_names(parts);
         if parts.is_empty() || !self.offers.has_capability(capability::MIRROR) {
             return;
@@ -258,7 +273,7 @@ impl<T> ExtensionSession<T> {
 
     fn on_register(&mut self, register: RegisterFrame, now: Instant) {
         if !self.offers.has_capability(capability::CALLS) {
-            return self.on_unknown("register", now);
+            return self.out.report(FaultCode::RegisterRejected, missing_calls("register"));
         }
         if RegistrationKind::from_name(&register.kind) != Some(RegistrationKind::Shortcut) {
             return self.out.report(FaultCode::RegisterRejected, unknown_kind(&register.kind));
@@ -270,10 +285,10 @@ impl<T> ExtensionSession<T> {
         }
     }
 
-    fn on_unregister(&mut self, unregister: &UnregisterFrame, now: Instant) {
+    fn on_unregister(&mut self, unregister: &UnregisterFrame) {
         match self.offers.has_capability(capability::CALLS) {
             true => self.add_offer(|offers| offers.remove_registration(unregister)),
-            false => self.on_unknown("unregister", now),
+            false => self.out.report(FaultCode::RegisterRejected, missing_calls("unregister")),
         }
     }
 
@@ -701,6 +716,10 @@ impl<T> ExtensionSession<T> {
 pub(crate) fn overlong_details(details: Option<&RawJson>, longest: usize) -> Option<String> {
     let is_overlong = details?.as_str().len() > longest;
     is_overlong.then(|| format!("its details are longer than {longest} bytes and were dropped"))
+}
+
+fn missing_calls(frame: &str) -> String {
+    format!("sent {frame}, but hello does not announce the capability `calls`; add it there")
 }
 
 fn is_registration(frame: &ExtensionFrame) -> bool {

@@ -31,6 +31,9 @@ pub(crate) struct ExtensionOffers {
     pub(crate) commands: Vec<RegisterCommand>,
     pub(crate) tools: Vec<Arc<OfferedTool>>,
     pub(crate) shortcuts: Vec<RegisterFrame>,
+    /// The numbers of removed tools and commands. Their names stay with the extension, so they count for the limits.
+    pub(crate) removed_tools: usize,
+    pub(crate) removed_commands: usize,
     pub(crate) events: BTreeSet<String>,
     /// The tools of the event `tool_call`.
     pub(crate) watched_tools: ToolFilter,
@@ -101,11 +104,12 @@ impl ExtensionOffers {
     /// True if there is room for a tool of this name. Check this first: the other checks of a tool are
     /// expensive.
     pub(crate) fn has_room_for_tool(&self, name: &str) -> bool {
-        self.tools.len() < self.limits.max_tools || self.tools.iter().any(|tool| tool.name == name)
+        self.tools.len() + self.removed_tools < self.limits.max_tools
+            || self.tools.iter().any(|tool| tool.name == name)
     }
 
     pub(crate) fn has_room_for_command(&self, name: &str) -> bool {
-        self.commands.len() < self.limits.max_commands
+        self.commands.len() + self.removed_commands < self.limits.max_commands
             || self.commands.iter().any(|command| command.name == name)
     }
 
@@ -143,8 +147,20 @@ impl ExtensionOffers {
     /// rule. Clients know which keys they have, so any text can be a key.
     pub(crate) fn add_shortcut(&mut self, shortcut: RegisterFrame) -> Result<(), String> {
         let (key, longest) = (&shortcut.name, self.limits.max_name);
-        if !(1..=longest).contains(&key.len()) || key.contains(char::is_control) {
-            return Err(format!("shortcut {:?}: a key has 1 to {longest} bytes", excerpt(key)));
+        let is_plain = key.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'`');
+        if !(1..=longest).contains(&key.len()) || !is_plain {
+            return Err(format!(
+                "shortcut {:?}: a key is 1 to {longest} printable ASCII characters",
+                excerpt(key)
+            ));
+        }
+        let about = &shortcut.description;
+        if about.len() > self.limits.max_tool_description || about.contains(char::is_control) {
+            let longest = self.limits.max_tool_description;
+            return Err(format!(
+                "shortcut {:?}: a description is one line of at most {longest} bytes",
+                excerpt(key)
+            ));
         }
         if let Some(old) = self.shortcuts.iter_mut().find(|old| old.name == shortcut.name) {
             *old = shortcut;
@@ -164,17 +180,21 @@ impl ExtensionOffers {
         &mut self,
         UnregisterFrame { kind, name }: &UnregisterFrame,
     ) -> Result<(), String> {
-        let Some(known) = RegistrationKind::from_name(kind) else { return Err(unknown_kind(kind)) };
-        let before = self.shortcuts.len() + self.tools.len() + self.commands.len();
+        let Some(known) = RegistrationKind::from_name(kind) else {
+            return Err(format!("cannot unregister a {:?}; use shortcut, tool or command", excerpt(kind)));
+        };
+        let before = (self.shortcuts.len(), self.tools.len(), self.commands.len());
         match known {
             RegistrationKind::Shortcut => self.shortcuts.retain(|shortcut| shortcut.name != *name),
             RegistrationKind::Tool => self.tools.retain(|tool| tool.name != *name),
             RegistrationKind::Command => self.commands.retain(|command| command.name != *name),
         }
-        match self.shortcuts.len() + self.tools.len() + self.commands.len() == before {
-            true => Err(format!("unregister: the extension has no {known} {:?}", excerpt(name))),
-            false => Ok(()),
+        if before == (self.shortcuts.len(), self.tools.len(), self.commands.len()) {
+            return Err(format!("cannot unregister the {known} {:?}: it is not registered", excerpt(name)));
         }
+        self.removed_tools += before.1 - self.tools.len();
+        self.removed_commands += before.2 - self.commands.len();
+        Ok(())
     }
 
     /// Adds subscriptions, or replaces the earlier ones. Returns messages about invalid entries, which count
@@ -349,9 +369,13 @@ fn object_schema(schema: &RawJson) -> Result<(), String> {
     SchemaValidator::compile(schema).map(drop).map_err(|error| format!("its schema cannot be used: {error}"))
 }
 
-/// Returns the message about a kind of registration that this version does not have.
+/// Returns the message about a kind that `register` does not have.
 pub(super) fn unknown_kind(kind: &str) -> String {
-    format!("cannot register a {:?}: this version has no such kind; the kind is shortcut", excerpt(kind))
+    format!(
+        "cannot register a {:?}; the only kind is shortcut, and tools and commands have register_tool and \
+         register_command",
+        excerpt(kind)
+    )
 }
 
 fn hook_names() -> String {

@@ -64,7 +64,7 @@ pub(crate) enum QuestionKind {
     Command,
     Completions,
     Tool,
-    /// Something else that the extension registered.
+    /// A call of another registration, `ext_call`.
     Call,
     Intercept,
     /// A hook whose answer may contain whole results or messages.

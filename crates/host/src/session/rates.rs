@@ -28,12 +28,15 @@ pub(super) enum LoopingCall {
     Message,
     /// A call with the permission `session.write`.
     SessionWrite,
+    /// A panel that the extension opens on its own. It takes the keyboard.
+    Panel,
 }
 
 impl LoopingCall {
     /// Returns `None` for other calls.
     pub(super) fn from_kind(kind: HostCallKind) -> Option<Self> {
         match kind.service() {
+            _ if kind == HostCallKind::OpenPanel => Some(Self::Panel),
             HostService::Bus => Some(Self::Message),
             HostService::SessionWrite => Some(Self::SessionWrite),
             HostService::FsRead
@@ -52,6 +55,7 @@ impl LoopingCall {
         match self {
             Self::Message => "messages on the bus",
             Self::SessionWrite => "writes to the session",
+            Self::Panel => "panels on its own",
         }
     }
 }
@@ -152,6 +156,7 @@ pub(super) struct RateLimiter {
     notes: TokenBucket,
     messages: LoopLimiter,
     session_writes: LoopLimiter,
+    panels: LoopLimiter,
     blank: usize,
     /// The first and the last time at which the rate was exceeded.
     excess_span: Option<(Instant, Instant)>,
@@ -169,6 +174,7 @@ impl RateLimiter {
             notes: TokenBucket::new(limits.notes_per_second, limits.note_burst),
             messages: LoopLimiter::new(),
             session_writes: LoopLimiter::new(),
+            panels: LoopLimiter::new(),
             blank: 0,
             excess_span: None,
             last_excess: None,
@@ -205,6 +211,7 @@ impl RateLimiter {
         match call {
             LoopingCall::Message => self.messages.count_call(now),
             LoopingCall::SessionWrite => self.session_writes.count_call(now),
+            LoopingCall::Panel => self.panels.count_call(now),
         }
     }
 

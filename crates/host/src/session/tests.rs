@@ -210,7 +210,8 @@ fn reports_bad_lines_and_continues() {
     check(&[r#"{"type":"register_tool","name":"bad name!"}"#], &["register_rejected"]);
     check(&[r#"{"type":"subscribe","intercept":["warp"]}"#], &["register_rejected"]);
     check(&[r#"{"type":"register_tool","name":7}"#], &["frame_invalid"]);
-    check(&[r#"{"type":"register","kind":"shortcut","name":"ctrl+g"}"#], &["frame_unknown_type"]);
+    check(&[r#"{"type":"register","kind":"shortcut","name":"ctrl+g"}"#], &["register_rejected"]);
+    check(&[r#"{"type":"unregister","kind":"tool","name":"weather"}"#], &["register_rejected"]);
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     check(&[&deep], &["frame_too_deep"]);
 }

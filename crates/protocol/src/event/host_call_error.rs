@@ -52,7 +52,7 @@ named_enum! {
         ModelNotFound = "model_not_found",
         /// No command has that name.
         CommandNotFound = "command_not_found",
-        /// No extension has that name, or it does not run.
+        /// No extension has that name, it does not run, or it has no such shortcut.
         ExtensionNotFound = "extension_not_found",
         /// This program does not support the command.
         Unsupported = "unsupported",

@@ -88,7 +88,7 @@ pub mod capability {
     /// `editor` of `host_call`.
     pub const ASKS: &str = "asks";
     /// The host has a screen that extensions can change: the calls `set_title`, `set_working`,
-    /// `set_editor` and `insert` of `host_call`.
+    /// `set_editor`, `insert` and `open_panel` of `host_call`.
     pub const SHOWS: &str = "shows";
     /// The host carries out commands of the RPC protocol for the extension, as calls of `host_call`.
     pub const SESSION: &str = "session";

@@ -74,7 +74,7 @@ pub enum RpcEvent {
         /// The reason.
         why: UiEnd,
     },
-    /// A command of an extension opens a panel, which replaces an open one.
+    /// An extension opens a panel, which replaces an open one.
     PanelOpen {
         /// The extension that owns the panel.
         extension: ExtensionName,

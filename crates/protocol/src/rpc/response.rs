@@ -88,7 +88,7 @@ named_enum! {
         ModelNotFound = "model_not_found",
         /// No command has that name.
         CommandNotFound = "command_not_found",
-        /// No extension has that name, or it does not run.
+        /// No extension has that name, it does not run, or it has no such shortcut.
         ExtensionNotFound = "extension_not_found",
         /// The question was already answered, or its time limit has passed; or there is no such panel or job.
         NotOpen = "not_open",

@@ -61,6 +61,7 @@ impl StartFrames<'_> {
     fn hello_frame(&self) -> Hello {
         let extension = self.0;
         let has_intercepts = extension.intercept_kinds().next().is_some();
+        let has_shortcuts = extension.shortcuts.registration_frames().next().is_some();
         let offered = [
             (!extension.commands.is_empty(), capability::COMMANDS),
             (!extension.tools.is_empty(), capability::TOOLS),
@@ -86,9 +87,12 @@ impl StartFrames<'_> {
             (extension.rejected.is_some(), capability::REGISTER_REJECTED),
             (!extension.tools.is_empty(), capability::TOOLS_2),
             (true, capability::PROGRESS),
-            (extension.shortcuts.registration_frames().next().is_some(), capability::CALLS),
+            (true, capability::CALLS),
             (
-                !extension.tools.is_empty() || !extension.commands.is_empty() || has_intercepts,
+                !extension.tools.is_empty()
+                    || !extension.commands.is_empty()
+                    || has_shortcuts
+                    || has_intercepts,
                 capability::CANCEL,
             ),
         ];

@@ -99,7 +99,7 @@ async fn grants_and_rejections_are_available() {
     let granted = RawJson::parse(r#"{"net":"none"}"#).unwrap();
     let harness = Harness::start_with(extension, HostInfo { granted: Some(granted), ..host_info() }).await;
     assert!(harness.transcript().contains(
-        r#""capabilities":["tools","ping","host_services","register_rejected","tools_2","progress","cancel"]"#
+        r#""capabilities":["tools","ping","host_services","register_rejected","tools_2","progress","calls","cancel"]"#
     ));
     assert_eq!(harness.tool("granted", json!({})).await, ToolResult::text(r#"{"net":"none"}"#));
     let (what, name) = ("tool".to_owned(), "bash".to_owned());

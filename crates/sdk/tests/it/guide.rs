@@ -321,8 +321,9 @@ mod messages {
         assert_eq!(harness.status(), [("build".to_owned(), r#"{"passed":false}"#.to_owned())]);
         let frames = harness.transcript();
         assert!(
-            frames
-                .contains(r#""capabilities":["events","ping","event_gap","bus","host_services","progress"]"#),
+            frames.contains(
+                r#""capabilities":["events","ping","event_gap","bus","host_services","progress","calls"]"#
+            ),
             "{frames}"
         );
     }

@@ -45,7 +45,7 @@ async fn roles_are_sent_only_to_hosts_that_know_them() {
     }
     assert_eq!(*watched.lock().unwrap(), [json!("edit")]);
     assert_snapshot!(harness.shutdown().await, @r#"
-    ← {"type":"hello","name":"roles","version":"1.0.0","capabilities":["events","ping","event_gap","hooks_2","host_services","progress","cancel"]}
+    ← {"type":"hello","name":"roles","version":"1.0.0","capabilities":["events","ping","event_gap","hooks_2","host_services","progress","calls","cancel"]}
     → {"type":"hello_ack","protocol_version":1,"zot_version":"0.0.0","haft_version":"0.0.0","provider":"scripted","model":"scripted","cwd":"/work","capabilities":["before_agent_start","tool_result","input","before_settle","context","message_end","before_provider_request","user_bash","before_switch","before_fork","before_tree","resources","approve","project_trust","panel_resize","intercept_roles","host_services","models","files","asks","shows","session","bus","status","command_completions","tools_2","cancel","progress","events_2","mirror","hooks_2","calls"]}
     ← {"type":"subscribe","events":[{"event":"tool_call","tools":["edit"]}],"intercept":[{"event":"tool_call","tools":["bash"],"role":"gate"},{"event":"tool_call","tools":["read","ls"],"role":"rewrite"}]}
     ← {"type":"ready"}

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use haft_sdk::testing::{Harness, host_info};
 use haft_sdk::{
     AssistantMessageDecision, BeforeAgentStartDecision, Extension, Host, HostInfo, LifecycleEvent, NoArgs,
-    NoteLevel, Panel, PanelEvent, RawJson, Response, ToolCallDecision, ToolResult, TurnStartDecision,
+    NoteLevel, Panel, PanelEvent, RawJson, RegistrationKind, Response, ToolCallDecision, ToolResult,
+    TurnStartDecision,
 };
 use serde_json::json;
 
@@ -56,7 +57,7 @@ fn everything() -> Extension {
 async fn extension_registers_everything_before_ready() {
     let harness = Harness::start(everything()).await;
     insta::assert_snapshot!(harness.transcript(), @r#"
-    ← {"type":"hello","name":"all","version":"1.2.3","capabilities":["commands","tools","events","panels","panel_resize","before_agent_start","ping","event_gap","hooks_2","host_services","tools_2","progress","cancel"]}
+    ← {"type":"hello","name":"all","version":"1.2.3","capabilities":["commands","tools","events","panels","panel_resize","before_agent_start","ping","event_gap","hooks_2","host_services","tools_2","progress","calls","cancel"]}
     ← {"type":"register_command","name":"hello","description":"say hi"}
     ← {"type":"register_command","name":"board","description":"open the board"}
     ← {"type":"register_tool","name":"now","description":"The time.","schema":{"type":"object","properties":{}},"guidelines":["Ask `now` for the time."]}
@@ -140,10 +141,21 @@ async fn handlers_draw_panels_and_send_notes() {
 }
 
 #[tokio::test]
+async fn command_removes_a_tool() {
+    let extension = everything().command("quiet", "take the clock away", |_, host: Host| async move {
+        host.remove_registration(RegistrationKind::Tool, "now");
+        Response::noop()
+    });
+    let harness = Harness::start(extension).await;
+    harness.command("quiet", "").await;
+    assert!(harness.transcript().contains(r#"← {"type":"unregister","kind":"tool","name":"now"}"#));
+}
+
+#[tokio::test]
 async fn empty_extension_sends_hello_and_ready() {
     let harness = Harness::start(Extension::new("quiet", "0.1.0")).await;
     insta::assert_snapshot!(harness.hang_up().await, @r#"
-    ← {"type":"hello","name":"quiet","version":"0.1.0","capabilities":["ping","host_services","progress"]}
+    ← {"type":"hello","name":"quiet","version":"0.1.0","capabilities":["ping","host_services","progress","calls"]}
     ← {"type":"ready"}
     → {"type":"hello_ack","protocol_version":1,"zot_version":"0.0.0","haft_version":"0.0.0","provider":"scripted","model":"scripted","cwd":"/work","data_dir":"[data_dir]","capabilities":["before_agent_start","tool_result","input","before_settle","context","message_end","before_provider_request","user_bash","before_switch","before_fork","before_tree","resources","approve","project_trust","panel_resize","intercept_roles","host_services","models","files","asks","shows","session","bus","status","command_completions","tools_2","cancel","progress","events_2","mirror","hooks_2","calls"]}
     "#);

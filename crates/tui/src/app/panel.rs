@@ -1,6 +1,7 @@
 //! The open panel of an extension, and the extensions that may not open a panel.
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use haft_protocol::ids::{ExtensionName, PanelId};
 use haft_protocol::rpc::{Command, ExtensionInfo, PanelCloseCommand, PanelContent};
@@ -15,6 +16,7 @@ use super::pending_request::PendingRequest;
 use crate::draw_context::DrawContext;
 use crate::keys::{Chord, KeyPress};
 use crate::panel::ExtensionPanel;
+use crate::timeouts::QUIET;
 
 /// The keys of a panel that can be typed as lines after a colon, for example `:up`.
 const KEYS: &[&str] = &[
@@ -39,6 +41,8 @@ pub(super) struct PanelHost {
     /// The extensions whose panel the user closed. They cannot open a panel on their own, because a panel takes the
     /// keyboard. The value is true once the user was informed.
     blocked: BTreeMap<ExtensionName, bool>,
+    /// The end of the time in which the panel gets no keys, because it opened on its own while the user typed.
+    quiet_until: Option<Instant>,
 }
 
 impl PanelHost {
@@ -59,6 +63,23 @@ impl PanelHost {
         self.blocked.clear();
     }
 
+    /// Lets an extension open panels again, after the user pressed a key of it.
+    pub(super) fn allow_extension(&mut self, name: &ExtensionName) {
+        self.blocked.remove(name);
+    }
+
+    /// Makes the open panel ignore keys until the user pauses.
+    pub(super) fn ignore_typing(&mut self, now: Instant) {
+        self.quiet_until = Some(now + QUIET);
+    }
+
+    /// True for input that the user began before the panel opened.
+    fn is_stray_input(&mut self, now: Instant) -> bool {
+        let is_stray = self.quiet_until.is_some_and(|until| now < until);
+        self.quiet_until = is_stray.then(|| now + QUIET);
+        is_stray
+    }
+
     pub(super) fn allow_tool_owner(&mut self, name: &str, extensions: &[ExtensionInfo]) {
         for info in extensions.iter().filter(|info| info.tools.iter().any(|tool| tool == name)) {
             self.blocked.remove(&info.name);
@@ -70,13 +91,14 @@ impl PanelHost {
         if let Some(informed) = self.blocked.get_mut(&extension) {
             if !std::mem::replace(informed, true) {
                 out.push_intent(ComponentIntent::Info(format!(
-                    "[{extension}] tried to open its panel again; the panel stays closed until you send a prompt or the \
-                     model calls a tool of the extension"
+                    "[{extension}] tried to open its panel again; the panel stays closed until you send a prompt, press a \
+                     key of the extension, or the model calls a tool of it"
                 )));
             }
             send_close(extension, panel.panel_id, out);
             return false;
         }
+        self.quiet_until = None;
         let opened = ExtensionPanel::open(extension, panel);
         let of = opened.extension().clone();
         let before = self.panel.replace(opened).filter(|before| *before.extension() != of);
@@ -122,12 +144,17 @@ impl Component for PanelHost {
         if let Command::PanelClose(close) = &command {
             self.panel = None;
             self.blocked.insert(close.extension.clone(), false);
+        } else if self.is_stray_input(scope.now) {
+            return InputOutcome::Handled;
         }
         send_command(command, scope.out);
         InputOutcome::Handled
     }
 
     fn handle_paste(&mut self, text: &str, scope: &mut InputContext<'_>) -> InputOutcome {
+        if self.is_open() && self.is_stray_input(scope.now) {
+            return InputOutcome::Handled;
+        }
         let Some(panel) = &self.panel else { return InputOutcome::PassedOn };
         if let Some(command) = panel.paste(text) {
             send_command(command, scope.out);

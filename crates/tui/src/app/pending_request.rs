@@ -46,6 +46,8 @@ pub(super) enum PendingRequest {
     Renamed(Option<String>),
     Moved,
     Answered,
+    /// The shortcut of an extension.
+    Shortcut,
     /// Only a failure is reported.
     ErrorsOnly,
     Ignored,
@@ -102,6 +104,11 @@ impl PendingRequest {
 
     pub(super) fn is_previous_session_queue(&self) -> bool {
         matches!(self, Self::PreviousSessionQueue(..))
+    }
+
+    /// True for a request of the user that an extension may answer with a panel.
+    pub(super) fn opens_panels(&self) -> bool {
+        matches!(self, Self::Command(_) | Self::Shortcut)
     }
 
     pub(super) fn is_models(&self) -> bool {

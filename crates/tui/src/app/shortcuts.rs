@@ -11,14 +11,19 @@ use crate::keys::{Chord, Context, Keymap};
 #[derive(Debug, Default)]
 pub(super) struct ExtensionShortcuts {
     keys: Vec<(Chord, RunShortcut)>,
-    /// The conflicts that the user was told.
-    told: BTreeSet<(ExtensionName, String)>,
+    /// The conflicts of these extensions that the user knows.
+    reported_conflicts: BTreeSet<(ExtensionName, String)>,
 }
 
 impl ExtensionShortcuts {
-    /// Takes the shortcuts of all extensions. Returns a message about each new one that does not work.
+    /// Replaces the shortcuts of all extensions. Returns a message about each new one that does not work.
     pub(super) fn set_extensions(&mut self, extensions: &[ExtensionInfo], keymap: &Keymap) -> Vec<String> {
         self.keys.clear();
+        let offered = |(name, key): &(ExtensionName, String)| {
+            let info = extensions.iter().find(|info| info.name == *name);
+            info.is_some_and(|info| info.shortcuts.iter().any(|shortcut| shortcut.key == *key))
+        };
+        self.reported_conflicts.retain(offered);
         let mut conflicts = Vec::new();
         for info in extensions {
             for shortcut in &info.shortcuts {
@@ -28,7 +33,7 @@ impl ExtensionShortcuts {
                         self.keys.push((chord, RunShortcut { extension, key }));
                     }
                     Err(why) => {
-                        if self.told.insert((info.name.clone(), shortcut.key.clone())) {
+                        if self.reported_conflicts.insert((info.name.clone(), shortcut.key.clone())) {
                             conflicts.push(format!(
                                 "[{}] the key {} does not work: {why}",
                                 info.name, shortcut.key

@@ -41,10 +41,10 @@ fn wrong_registrations_are_reported() {
     }
     let faults: Vec<&str> = fixture.transcript.lines().filter(|line| line.contains('!')).collect();
     insta::assert_snapshot!(faults.join("\n"), @r#"
-    +0.000 ! register_rejected: cannot register a "provider": this version has no such kind; the kind is shortcut
-    +0.000 ! register_rejected: shortcut "": a key has 1 to 64 bytes
-    +0.000 ! register_rejected: unregister: the extension has no shortcut "f9"
-    +0.000 ! register_rejected: cannot register a "hook": this version has no such kind; the kind is shortcut
+    +0.000 ! register_rejected: cannot register a "provider"; the only kind is shortcut, and tools and commands have register_tool and register_command
+    +0.000 ! register_rejected: shortcut "": a key is 1 to 64 printable ASCII characters
+    +0.000 ! register_rejected: cannot unregister the shortcut "f9": it is not registered
+    +0.000 ! register_rejected: cannot unregister a "hook"; use shortcut, tool or command
     +0.000 ! register_rejected: shortcut "f64": the extension already has 64 shortcuts, which is the limit
     "#);
     assert_eq!(fixture.session.offers().shortcuts.len(), 64);

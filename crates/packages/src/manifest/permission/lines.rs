@@ -163,7 +163,9 @@ fn describe_service(service: HostService) -> (&'static str, bool) {
             ("makes other extensions and haft's edits of a file wait, up to a minute for each lock", false)
         }
         HostService::Bus => ("exchanges messages with other extensions", false),
-        HostService::Ui => ("asks you questions, under its own name", false),
+        HostService::Ui => {
+            ("asks you questions, changes the screen and registers keys, under its own name", false)
+        }
         HostService::SessionRead => ("reads the conversation and the settings of the session", false),
         HostService::SessionWrite => {
             ("writes to the session: its name, labels, tags, and messages that make the model work", true)

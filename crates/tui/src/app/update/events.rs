@@ -156,6 +156,9 @@ fn handle_rpc_event(state: &mut AppState, event: RpcEvent, session: Option<Strin
             if state.stack.panel.open(extension, panel, &mut state.out) {
                 // An open page would hide the panel.
                 state.stack.page = None;
+                if !state.linear.enabled && !state.out.is_pending(PendingRequest::opens_panels) {
+                    state.stack.panel.ignore_typing(state.now);
+                }
             }
         }
         RpcEvent::PanelRender { extension, panel: content } => {

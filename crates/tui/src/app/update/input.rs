@@ -36,12 +36,11 @@ pub(super) fn handle_key(state: &mut AppState, chord: Chord) {
     }
 }
 
-/// Runs the shortcut of an extension. Returns false if the key is none.
+/// Runs the shortcut of an extension. Returns false if no extension registered the key.
 fn run_shortcut(state: &mut AppState, chord: Chord) -> bool {
     let Some(shortcut) = state.shortcuts.find_shortcut(chord).cloned() else { return false };
-    // A panel is an answer to the key.
-    state.stack.panel.allow_all();
-    state.out.send(shortcut, PendingRequest::ErrorsOnly);
+    state.stack.panel.allow_extension(&shortcut.extension);
+    state.out.send(shortcut, PendingRequest::Shortcut);
     true
 }
 

@@ -149,6 +149,10 @@ fn parse_input<'t>(state: &AppState, unsent: &'t UnsentMessage) -> ParsedInput<'
         return ParsedInput::External(name, args.trim());
     }
     match closest_command(state, name) {
+        // The command may be one of an extension that is still starting. haft waits for it.
+        Some(_) if is_name(name) && state.session.has_changing_extensions() => {
+            ParsedInput::External(name, args.trim())
+        }
         Some(suggestion) => ParsedInput::Misspelled(suggestion),
         // A word is meant as a command. The agent reports an unknown one, and the text returns to the composer.
         None if is_name(name) => ParsedInput::External(name, args.trim()),

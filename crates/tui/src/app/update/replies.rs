@@ -104,6 +104,7 @@ fn handle_success(state: &mut AppState, pending: PendingRequest, data: ReplyPayl
             state.stack.composer.completions_mut().sessions = None;
         }
         P::Moved => with_data(state, &data, handle_moved),
+        P::Shortcut => request_extensions(state),
         P::PreviousSessionMessage(_) | P::ShellOutput | P::Answered | P::ErrorsOnly | P::Ignored => {}
     }
 }
@@ -184,7 +185,9 @@ fn handle_failure(state: &mut AppState, pending: PendingRequest, failure: Comman
         P::Answered | P::Sessions(_) | P::Extensions(_) | P::Tools(_) => state.show_error(failure.error),
         P::Tree | P::Abort | P::Model | P::Thinking | P::SetTools => state.show_error(failure.error),
         P::Cleared | P::Compacted | P::Reloaded | P::Renamed(_) => state.show_error(failure.error),
-        P::Moved | P::ShellOutput | P::ErrorsOnly | P::Jobs(_) => state.show_error(failure.error),
+        P::Moved | P::ShellOutput | P::ErrorsOnly | P::Shortcut | P::Jobs(_) => {
+            state.show_error(failure.error)
+        }
     }
 }
 
@@ -224,6 +227,10 @@ fn apply_state(state: &mut AppState, work_revision: u64, queue_revision: u64, da
     }
     state.out.set_session(data.session.clone());
     state.session.update(data);
+}
+
+fn request_extensions(state: &mut AppState) {
+    state.out.send(ListExtensions {}, PendingRequest::Extensions(ListUse::CacheOnly));
 }
 
 fn update_extensions(state: &mut AppState, data: ExtensionsData, shown: ListUse) {

@@ -11,6 +11,7 @@ use super::super::deferred_input::{DeferredInput, SessionOrigin};
 use super::super::extension_screen::ExtensionScreen;
 use super::super::pending_request::PendingRequest;
 use super::super::session::CurrentSession;
+use super::super::shortcuts::ExtensionShortcuts;
 use super::super::state::AppState;
 use crate::editor::EditorContent;
 use crate::queue::{MessageQueue, RestoredMessages};
@@ -88,6 +89,7 @@ fn reset_view(state: &mut AppState) {
     state.stack.conversation.reset_transcript();
     state.notes.clear();
     state.extension_screen = ExtensionScreen::default();
+    state.shortcuts = ExtensionShortcuts::default();
     state.stack.conversation.transcript_mut().set_thinking_label(None);
     state.stack.panel.close();
     state.stack.panel.allow_all();

@@ -15,6 +15,22 @@ fn opens(fake: &mut Fake, owner: &str, id: &str) {
         footer: String::new(),
     };
     fake.rpc(RpcEvent::PanelOpen { extension: extension(owner), panel });
+    fake.later(1.0);
+}
+
+#[test]
+fn panel_that_opens_on_its_own_gets_no_key_before_a_pause() {
+    let mut fake = Fake::new();
+    fake.type_text("my dra");
+    let (panel_id, lines) = (PanelId::new("clock"), vec!["12:00".to_owned()]);
+    let panel = PanelContent { panel_id, title: String::new(), lines, footer: String::new() };
+    fake.rpc(RpcEvent::PanelOpen { extension: extension("clock"), panel });
+    fake.take_log();
+    fake.keys("f t");
+    assert_eq!(fake.take_log(), "");
+    fake.later(1.0);
+    fake.keys("x");
+    assert!(fake.take_log().contains(r#"> panel_key extension="clock" key="rune""#));
 }
 
 #[test]

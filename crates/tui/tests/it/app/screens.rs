@@ -297,6 +297,7 @@ fn panel_shows_content_and_receives_keys() {
         footer: "space marks, d deletes".to_owned(),
     };
     fake.rpc(RpcEvent::PanelOpen { extension: extension("todo"), panel });
+    fake.later(1.0);
     let log = fake.take_log();
     assert!(log.contains("> panel_resize extension=\"todo\""), "{log}");
     fake.keys("d down");
@@ -318,6 +319,7 @@ fn panel_closes_from_both_sides() {
         footer: String::new(),
     };
     fake.rpc(RpcEvent::PanelOpen { extension: extension("todo"), panel: panel() });
+    fake.later(1.0);
     fake.tell(haft_tui::app::UiEvent::Paste("several\nlines".to_owned()));
     assert!(fake.take_log().contains(r#"text="several\nlines""#));
     fake.keys("esc");
@@ -325,6 +327,7 @@ fn panel_closes_from_both_sides() {
     assert!(!fake.screen().contains("buy milk"));
     fake.enter("/todo");
     fake.rpc(RpcEvent::PanelOpen { extension: extension("todo"), panel: panel() });
+    fake.later(1.0);
     fake.take_log();
     fake.rpc(RpcEvent::PanelClose { extension: extension("todo"), panel_id: PanelId::new("list") });
     assert_eq!(fake.take_log(), "");
@@ -490,7 +493,8 @@ fn key_of_an_extension_runs_its_shortcut_while_a_prompt_is_written() {
     fake.keys("esc");
     fake.type_text("draft");
     fake.keys("f8");
-    assert_eq!(fake.take_log(), r#"> run_shortcut extension="plan" key="f8""#);
+    let expect = "> run_shortcut extension=\"plan\" key=\"f8\"\n> list_extensions";
+    assert_eq!(fake.take_log(), expect, "the extension may have registered other keys");
 }
 
 #[test]
