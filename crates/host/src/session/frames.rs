@@ -126,15 +126,7 @@ impl<T> ExtensionSession<T> {
             | ConnectionPhase::Draining { .. } => {}
         }
         match frame {
-            // The extension was slow to start and receives no answer any more.
-            ExtensionFrame::Hello(_) if !self.has_greeted() => {
-                self.too_late = true;
-                self.out.log("sent hello after the shutdown request".to_owned());
-                self.out.announce_change();
-            }
-            ExtensionFrame::Hello(_) => {
-                self.out.report(FaultCode::FrameInvalid, "sent hello twice".to_owned())
-            }
+            ExtensionFrame::Hello(_) => self.on_later_hello(),
             ExtensionFrame::RegisterCommand(command) => self.on_command(command),
             ExtensionFrame::RegisterTool(tool) => self.on_tool(tool, now),
             ExtensionFrame::Register(register) => self.on_register(register, now),
@@ -179,6 +171,17 @@ impl<T> ExtensionSession<T> {
             ExtensionFrame::Pong(pong) => self.on_pong(&pong, now),
             ExtensionFrame::ShutdownAck(_) => self.out.log("shutdown_ack".to_owned()),
         }
+    }
+
+    /// Handles a `hello` that does not begin the connection.
+    fn on_later_hello(&mut self) {
+        if self.has_greeted() {
+            return self.out.report(FaultCode::FrameInvalid, "sent hello twice".to_owned());
+        }
+        // The extension was slow to start and receives no answer any more.
+        self.too_late = true;
+        self.out.log("sent hello after the shutdown request".to_owned());
+        self.out.announce_change();
     }
 
     fn on_first_frame(&mut self, frame: ExtensionFrame, now: Instant) {

@@ -348,6 +348,19 @@ fn subscriptions() -> impl Strategy<Value = Vec<Subscription>> {
     vec(entry, 0..3)
 }
 
+fn registration() -> impl Strategy<Value = ExtensionFrame> {
+    prop_oneof![
+        (name(), name(), text()).prop_map(|(kind, name, description)| RegisterFrame {
+            kind,
+            name,
+            description
+        }
+        .into()),
+        (name(), name()).prop_map(|(kind, name)| UnregisterFrame { kind, name }.into()),
+        (id(), text()).prop_map(|(id, error)| ExtensionCallResult { id, error }.into()),
+    ]
+}
+
 pub(crate) fn extension_frame() -> impl Strategy<Value = ExtensionFrame> {
     prop_oneof![
         (name(), text(), texts(), texts()).prop_map(|(name, version, capabilities, mirror)| Hello {
@@ -362,14 +375,7 @@ pub(crate) fn extension_frame() -> impl Strategy<Value = ExtensionFrame> {
             RegisterCommand { name, description, completes }.into()
         }),
         register_tool(),
-        (name(), name(), text()).prop_map(|(kind, name, description)| RegisterFrame {
-            kind,
-            name,
-            description
-        }
-        .into()),
-        (name(), name()).prop_map(|(kind, name)| UnregisterFrame { kind, name }.into()),
-        (id(), text()).prop_map(|(id, error)| ExtensionCallResult { id, error }.into()),
+        registration(),
         (subscriptions(), subscriptions()).prop_map(|(events, intercept)| Subscribe {
             replace: false,
             events,

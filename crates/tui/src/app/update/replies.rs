@@ -174,7 +174,7 @@ fn handle_failure(state: &mut AppState, pending: PendingRequest, failure: Comman
         }
         // Without a list of models, the agent checks the name.
         P::Models(ListUse::One(name)) => setup::set_model(state, &name),
-        P::State { .. } | P::Commands | P::Models(_) | P::ModelCarriedOver(_) => {
+        P::State { .. } | P::Commands | P::Models(_) | P::ModelCarriedOver(_) | P::Shortcut => {
             state.show_error(failure.error)
         }
         // An agent that cannot list extensions has none.
@@ -185,9 +185,7 @@ fn handle_failure(state: &mut AppState, pending: PendingRequest, failure: Comman
         P::Answered | P::Sessions(_) | P::Extensions(_) | P::Tools(_) => state.show_error(failure.error),
         P::Tree | P::Abort | P::Model | P::Thinking | P::SetTools => state.show_error(failure.error),
         P::Cleared | P::Compacted | P::Reloaded | P::Renamed(_) => state.show_error(failure.error),
-        P::Moved | P::ShellOutput | P::ErrorsOnly | P::Shortcut | P::Jobs(_) => {
-            state.show_error(failure.error)
-        }
+        P::Moved | P::ShellOutput | P::ErrorsOnly | P::Jobs(_) => state.show_error(failure.error),
     }
 }
 
