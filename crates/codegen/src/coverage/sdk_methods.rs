@@ -45,7 +45,7 @@ impl SdkMethods {
             // One handler takes all events, but for those with a type of their own.
             "event" => vec![(&[BUILDER][..], format!("on_{name}")), (&[BUILDER], "on_session_event".into())],
             "mirror" => vec![(&[BUILDER][..], "mirror_session".into())],
-            _ => vec![(&[BUILDER][..], name.to_owned())],
+            _ => vec![(&[BUILDER][..], name.to_owned()), (CALLERS, name.to_owned())],
         };
         names.iter().find_map(|(types, name)| self.method_of(types, name))
     }
