@@ -230,16 +230,8 @@ mod tests {
 
     fn question(id: &str, grants: bool) -> (Question, AnswerUse) {
         let question = Question {
-            owner: None,
-            wanted: AnswerKind::Editor(String::new()),
-            title: id.to_owned(),
-            message: String::new(),
-            call: None,
-            preview: None,
-            placeholder: None,
             grants,
-            within: None,
-            default: None,
+            ..Question::from_haft(AnswerKind::Editor(String::new()), id.to_owned(), String::new())
         };
         (question, AnswerUse::Reply { id: id.to_owned(), session: None })
     }

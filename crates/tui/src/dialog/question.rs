@@ -16,6 +16,22 @@ const NO: &str = "no";
 const SUMMARY: usize = 4;
 
 impl Question {
+    /// Makes a question of haft itself, which grants nothing.
+    pub(crate) fn from_haft(wanted: AnswerKind, title: String, message: String) -> Self {
+        Self {
+            owner: None,
+            wanted,
+            title,
+            message,
+            call: None,
+            preview: None,
+            grants: false,
+            placeholder: None,
+            within: None,
+            default: None,
+        }
+    }
+
     /// Makes a question from a request of the agent's side.
     pub fn from_request(request: &UiRequest) -> Self {
         let options = || request.options.clone();

@@ -27,19 +27,11 @@ pub(super) fn login(state: &mut AppState, args: &str) {
         );
         return;
     }
-    let question = Question {
-        owner: None,
-        wanted: AnswerKind::Input { secret: true },
-        title: format!("API key for {args}"),
-        message: "haft verifies the key with the provider and then saves it. What you type is hidden."
-            .to_owned(),
-        call: None,
-        preview: None,
-        placeholder: None,
-        grants: false,
-        within: None,
-        default: None,
-    };
+    let question = Question::from_haft(
+        AnswerKind::Input { secret: true },
+        format!("API key for {args}"),
+        "haft verifies the key with the provider and then saves it. What you type is hidden.".to_owned(),
+    );
     state.open_dialog(question, AnswerUse::Key { provider: args.to_owned() });
 }
 

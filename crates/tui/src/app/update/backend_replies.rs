@@ -193,16 +193,8 @@ fn show_trust_review(state: &mut AppState, review: TrustReview) {
         return;
     }
     let question = Question {
-        owner: None,
-        wanted: AnswerKind::Confirm,
-        title: format!("Trust {project}?"),
-        message: items.join("\n"),
-        call: None,
-        preview: None,
-        placeholder: None,
         grants: true,
-        within: None,
-        default: None,
+        ..Question::from_haft(AnswerKind::Confirm, format!("Trust {project}?"), items.join("\n"))
     };
     state.open_dialog(question, AnswerUse::Grant { digest });
 }
@@ -214,18 +206,11 @@ fn handle_grant(state: &mut AppState, outcome: Result<String, CommandFailure>) {
         state.is_trusted = true;
         state.out.ask_backend(BackendRequest::Branch);
         state.out.ask_backend(BackendRequest::Themes);
-        let question = Question {
-            owner: None,
-            wanted: AnswerKind::Confirm,
-            title: "Start a new session?".to_owned(),
-            message: "Only sessions that start from now on use the trusted items.".to_owned(),
-            call: None,
-            preview: None,
-            placeholder: None,
-            grants: false,
-            within: None,
-            default: None,
-        };
+        let question = Question::from_haft(
+            AnswerKind::Confirm,
+            "Start a new session?".to_owned(),
+            "Only sessions that start from now on use the trusted items.".to_owned(),
+        );
         state.open_dialog(question, AnswerUse::NewSession);
     }
 }

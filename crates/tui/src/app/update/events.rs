@@ -83,8 +83,8 @@ fn update_from_event(state: &mut AppState, event: &AgentEvent) {
         AgentEvent::TurnStart { .. } => state.work.agent_running = true,
         AgentEvent::ToolStart { name, args, .. } => {
             state.stack.panel.allow_tool_owner(name, &state.session.extensions);
-            let mentions_job =
-                name == "job" || (name == "bash" && args.as_str().contains("\"background\":true"));
+            // Only the key counts: with `false`, the list is read once in vain.
+            let mentions_job = name == "job" || (name == "bash" && args.as_str().contains(r#""background""#));
             if mentions_job {
                 state.jobs_refresh_at = Some(state.now + timeouts::JOBS_AGAIN);
             }

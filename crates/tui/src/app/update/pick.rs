@@ -285,18 +285,11 @@ pub(super) fn edit_setting(state: &mut AppState, row: &SettingRow) {
     if row.name == settings::THEME {
         commands::run(state, "theme", "");
     } else if row.choices.is_empty() {
-        let question = Question {
-            owner: None,
-            wanted: AnswerKind::Input { secret: false },
-            title: row.name.clone(),
-            message: format!("Current value: {} ({}). {}", row.value, row.origin, row.about),
-            call: None,
-            preview: None,
-            placeholder: None,
-            grants: false,
-            within: None,
-            default: None,
-        };
+        let question = Question::from_haft(
+            AnswerKind::Input { secret: false },
+            row.name.clone(),
+            format!("Current value: {} ({}). {}", row.value, row.origin, row.about),
+        );
         state.open_dialog(question, AnswerUse::Setting { name: row.name.clone() });
     } else {
         let rows = row.choices.iter().cloned().map(|choice| PickerRow {

@@ -50,19 +50,15 @@ pub(super) fn offer_terminal(state: &mut AppState, number: u64, command: String)
     }
     let is_reported = shell.reported_to_model;
     let question = Question {
-        owner: None,
-        wanted: AnswerKind::Confirm,
-        title: "Run the command in your terminal?".to_owned(),
-        message: format!(
-            "{command}\n\nThe command needs a terminal or an editor. haft hides its screen until the command ends. The \
-             command then runs as in your shell: outside of the sandbox, and with all your environment variables."
-        ),
-        call: None,
-        preview: None,
-        placeholder: None,
         grants: true,
-        within: None,
-        default: None,
+        ..Question::from_haft(
+            AnswerKind::Confirm,
+            "Run the command in your terminal?".to_owned(),
+            format!(
+                "{command}\n\nThe command needs a terminal or an editor. haft hides its screen until the command ends. The \
+             command then runs as in your shell: outside of the sandbox, and with all your environment variables."
+            ),
+        )
     };
     state.open_dialog(question, AnswerUse::RunInTerminal(TerminalCommand { command, is_reported }));
 }

@@ -223,7 +223,7 @@ fn jobs_are_counted_listed_and_stopped() {
     let mut fake = Fake::new();
     fake.enter("/jobs");
     assert!(fake.screen().contains("no background commands"));
-    let args = RawJson::from_value(&serde_json::json!({"command": "make", "background": true})).unwrap();
+    let args = RawJson::parse(r#"{"command": "make", "background": true}"#).unwrap();
     fake.event(AgentEvent::ToolStart {
         id: haft_protocol::ids::ToolCallId::new("1"),
         name: "bash".into(),
