@@ -1,5 +1,6 @@
 //! The `haft` binary: parses the command line, builds the parts, prints the output.
 
+mod advice;
 mod args;
 mod caller;
 mod config;
@@ -88,7 +89,7 @@ fn report(error: &anyhow::Error) -> Exit {
         console::note(&console::prefixed_rows(
             "haft: ",
             "  | ",
-            &format!("{error:#}"),
+            &advice::error_text(error),
             console::terminal_width(),
         ));
     }

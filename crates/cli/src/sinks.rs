@@ -90,7 +90,7 @@ fn run_error(text: &str) -> Vec<u8> {
         by: None,
         error: Some(text.into()),
     };
-    let error = AgentEvent::Error { message: text.into(), stage: None };
+    let error = AgentEvent::Error { message: text.into(), stage: None, advice: None };
     let repaired = AgentEvent::SessionRepaired { id: text.into(), message: text.into() };
     [bytes(&repaired), bytes(&error), bytes(&retry), bytes(&fallback), bytes(&not_summed_up)].concat()
 }

@@ -51,6 +51,7 @@ pub struct CompletionAnswer {
 
 /// The reason why a model gave no answer.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum CompletionError {
     /// There is no such model.
     #[error("model {name:?} is not available: {reason}")]

@@ -1,6 +1,6 @@
 //! `TurnError`: the reasons why a prompt failed.
 
-use haft_protocol::event::ErrorStage;
+use haft_protocol::event::{Advice, ErrorStage};
 
 use crate::model::ModelError;
 
@@ -15,6 +15,20 @@ pub struct TurnError {
 }
 
 impl TurnError {
+    /// Returns the next step that the message does not name, because each program offers it in its own way.
+    pub fn advice(&self) -> Option<Advice> {
+        match &self.kind {
+            TurnErrorKind::Model(error) => error.advice,
+            TurnErrorKind::MaxSteps { .. } => Some(Advice::MaxSteps),
+            TurnErrorKind::Session { .. } => Some(Advice::Session),
+            TurnErrorKind::Stopped { .. } => Some(Advice::ExtensionLog),
+            TurnErrorKind::Blocked { .. }
+            | TurnErrorKind::NothingToDo
+            | TurnErrorKind::Aborted
+            | TurnErrorKind::Busy => None,
+        }
+    }
+
     /// Returns the stage that failed, if events report one.
     pub(crate) fn stage(&self) -> Option<ErrorStage> {
         match &self.kind {
@@ -32,6 +46,7 @@ impl TurnError {
 
 /// The kinds of [`TurnError`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum TurnErrorKind {
     /// The request to the model failed.
     #[error(transparent)]
@@ -53,13 +68,13 @@ pub enum TurnErrorKind {
         reason: String,
     },
     /// The turn reached the step limit.
-    #[error("stopped after {limit} steps (the step limit); raise --max-steps or split the task")]
+    #[error("stopped after {limit} steps (the step limit); raise the limit or split the task")]
     MaxSteps {
         /// The limit.
         limit: u32,
     },
     /// The session could not be written. The results of the turn are kept in memory and written before any new entry.
-    #[error("stopped: {reason}; `--no-session` runs without a session file")]
+    #[error("stopped: {reason}")]
     Session {
         /// The cause and the next step.
         reason: String,

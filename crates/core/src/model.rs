@@ -11,6 +11,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures::{Stream, StreamExt, stream};
 use haft_protocol::content::ToolCall;
+pub use haft_protocol::event::Advice;
 pub use haft_protocol::ext::RequestOptions;
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{AssistantBlock, Message, NativeMessage, StopCause, TokenUsage};
@@ -179,6 +180,7 @@ pub struct ModelRequest {
 /// # assert_eq!(futures::FutureExt::now_or_never(count), Some(3));
 /// ```
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum ModelEvent {
     /// More text.
     Text(String),
@@ -259,25 +261,80 @@ pub fn wrap_invalid_args(text: &str) -> haft_protocol::RawJson {
     haft_protocol::RawJson::from_value(text).unwrap_or_else(|_| haft_protocol::RawJson::empty_object())
 }
 
-/// The error of a request to a model. The message names the provider and the next step, and never contains a key.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+/// The error of a request to a model.
+///
+/// ```
+/// use haft_core::model::{ModelError, ModelErrorKind};
+///
+/// fn refused(status: u16) -> ModelError {
+///     ModelError::new(ModelErrorKind::Rejected, "the zoo is closed; come back at 9").with_status(status)
+/// }
+/// assert_eq!(refused(403).to_string(), "the zoo is closed; come back at 9");
+/// ```
+#[derive(Debug, Clone, thiserror::Error)]
 #[error("{message}")]
 pub struct ModelError {
-    /// The kind, for exit codes and retries.
+    /// The kind, for retries and for programs.
     pub kind: ModelErrorKind,
-    /// The message for people.
+    /// The message for people: the provider, the failure and the next step. Never contains a key.
     pub message: String,
+    /// The HTTP status of the response, if one arrived.
+    pub status: Option<u16>,
+    /// The wait before another attempt that the provider asks for.
+    pub retry_after: Option<Duration>,
+    /// The next step, for programs that offer it.
+    pub advice: Option<Advice>,
+    /// The error of a library or of the system behind this one. Not compared by `==`.
+    pub source: Option<Arc<dyn std::error::Error + Send + Sync>>,
 }
 
 impl ModelError {
-    /// Creates an error.
+    /// Creates an error without further data.
     pub fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into() }
+        Self { kind, message: message.into(), status: None, retry_after: None, advice: None, source: None }
+    }
+
+    /// Sets the HTTP status of the response.
+    #[must_use]
+    pub fn with_status(self, status: u16) -> Self {
+        Self { status: Some(status), ..self }
+    }
+
+    /// Sets the wait before another attempt that the provider asks for.
+    #[must_use]
+    pub fn with_retry_after(self, delay: Duration) -> Self {
+        Self { retry_after: Some(delay), ..self }
+    }
+
+    /// Sets the next step.
+    #[must_use]
+    pub fn with_advice(self, advice: Advice) -> Self {
+        Self { advice: Some(advice), ..self }
+    }
+
+    /// Sets the error behind this one.
+    #[must_use]
+    pub fn with_source(self, source: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self { source: Some(Arc::new(source)), ..self }
     }
 }
 
+impl PartialEq for ModelError {
+    fn eq(&self, other: &Self) -> bool {
+        let Self { kind, message, status, retry_after, advice, source: _ } = self;
+        *kind == other.kind
+            && *message == other.message
+            && *status == other.status
+            && *retry_after == other.retry_after
+            && *advice == other.advice
+    }
+}
+
+impl Eq for ModelError {}
+
 /// The kinds of [`ModelError`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ModelErrorKind {
     /// The key is missing, or the provider rejected it.
     Auth,

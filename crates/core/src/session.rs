@@ -13,6 +13,7 @@ mod context;
 mod digest;
 mod disk;
 pub mod entry;
+mod entry_store;
 mod id;
 pub mod intervention;
 mod line;
@@ -43,6 +44,7 @@ use sync::{SyncHandle, SyncReceiver};
 
 pub use context::{INTERRUPTED, NOT_RUN, SessionContext, build_context};
 pub(crate) use context::{compaction_text, complete_tool_calls, missing_result};
+pub use entry_store::EntryStore;
 pub use id::{EntryId, InvalidId, SessionId};
 pub use line::EntryLineLimits;
 pub use recover::{RecoveredSession, SessionRepair, recover};
@@ -440,6 +442,10 @@ fn sync(state: &Mutex<SessionState>) -> Result<(), SessionError> {
                     return Ok(());
                 }
             }
+            SyncTask::Store { store, lines, given } => {
+                let outcome = store.append(&lines);
+                return lock(state).finish_store(lines.len(), given, outcome);
+            }
             SyncTask::Move(moving) => {
                 let moved = moving.carry_out()?;
                 // Entries that were added meanwhile are synced in the next round.
@@ -494,6 +500,9 @@ pub enum SessionError {
     /// The session already has an entry with the caller's id; nothing was written.
     #[error("the session already has an entry {0}; choose another id")]
     DuplicateId(EntryId),
+    /// The session is saved in another place already.
+    #[error("the session already has a file or a store; fork it")]
+    AlreadySaved,
     /// No session, or more than one session, matches the id prefix.
     #[error("{}", match count { 0 => format!("no session matches {name:?}"), _ => format!("{count} sessions match {name:?}; give a longer part of the id") })]
     NotFound {

@@ -333,6 +333,7 @@ impl From<DisplayText> for AgentEvent {
 
 /// A kind of failure that programs can react to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ToolFailureKind {
     /// The file does not exist.
     NotFound,

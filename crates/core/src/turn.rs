@@ -22,7 +22,7 @@ use crate::compact::{CompactError, CompactionOutcome};
 use crate::emitter::EventEmitter;
 use crate::error::{TurnError, TurnErrorKind};
 use crate::hooks::{AgentStart, PromptSection, Refusal, RefusalScope, TurnDecision, WaitPoint};
-use crate::model::{ModelError, ModelErrorKind};
+use crate::model::ModelError;
 use crate::queue::{AddMessageError, AddOutcome, DequeuedPrompt, MessageDelivery, Prompt};
 use crate::run_context::{NoDecision, PANICKED, RunContext, wait_for_hooks};
 use crate::session::entry::CustomMessage;
@@ -157,7 +157,8 @@ impl Drop for TurnDriver {
 /// Reports the error to the front end, unless the user aborted the run.
 fn report_failure(emitter: &EventEmitter, error: TurnError) -> TurnError {
     if error.kind != TurnErrorKind::Aborted {
-        emitter.emit(AgentEvent::Error { message: error.to_string(), stage: error.stage() });
+        let (stage, advice) = (error.stage(), error.advice());
+        emitter.emit(AgentEvent::Error { message: error.to_string(), stage, advice });
     }
     error
 }
@@ -479,8 +480,7 @@ impl TurnDriver {
     /// The input that ends the turn: the rejection, if compaction did not help.
     async fn compact_after_overflow(&mut self, overflow: ModelError) -> Result<(), TurnInput> {
         let fails = |why: &CompactError| {
-            let message = format!("{overflow}; {why}");
-            TurnInput::Failed(ModelError::new(ModelErrorKind::Overflow, message))
+            TurnInput::Failed(ModelError { message: format!("{overflow}; {why}"), ..overflow.clone() })
         };
         if let Some(why) = &self.not_compacted {
             return Err(fails(why));

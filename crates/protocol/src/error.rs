@@ -5,6 +5,7 @@ use crate::ids::RequestId;
 /// The reasons why a line is not a frame. [`code`](Self::code) is stable; `extension_error` events
 /// carry it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum DecodeError {
     /// The line is longer than the receiver allows.
     #[error("line longer than {limit} bytes")]

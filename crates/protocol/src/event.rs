@@ -9,7 +9,7 @@ mod kind;
 mod level;
 
 pub use compaction::CompactReason;
-pub use failure::{ErrorStage, RetryReason};
+pub use failure::{Advice, ErrorStage, RetryReason};
 pub use fault::ExtensionFault;
 pub use host_call_error::HostCallError;
 pub use kind::AgentEventKind;
@@ -26,6 +26,7 @@ use crate::thinking::ThinkingLevel;
 /// for neither.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum AgentEvent {
     /// The session of the run. The first event of a run, and sent again if the run continues in
     /// another file.
@@ -420,11 +421,14 @@ pub enum AgentEvent {
     Done,
     /// The run failed.
     Error {
-        /// The failure and the next step.
+        /// The failure and the next step, without flags or commands of a program.
         message: String,
         /// The part that failed; absent if neither applies.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stage: Option<ErrorStage>,
+        /// The next step, for programs that offer it; absent if the message says enough.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        advice: Option<Advice>,
     },
     /// A note of an extension.
     ExtNotify {

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use haft_core::model::Model;
+use haft_core::model::{Advice, Model};
 use reqwest::Url;
 use secrecy::SecretString;
 
@@ -333,15 +333,14 @@ fn configured_headers(
 pub enum ChooseError {
     /// No preference was given, and no usable provider was found.
     #[error(
-        "no model is configured; pass --provider and --model, set ANTHROPIC_API_KEY or OPENAI_API_KEY, save a key \
-         with haft login, or start a local server (Ollama, llama.cpp, vLLM or LM Studio) on its default port; \
-         haft demo runs without a model"
+        "no model is configured; set ANTHROPIC_API_KEY or OPENAI_API_KEY, or start a local server (Ollama, llama.cpp, \
+         vLLM or LM Studio) on its default port"
     )]
     Nothing,
     /// The provider is neither a preset nor in `models.json`, and no address was given.
     #[error(
-        "unknown provider {name:?}; choose one of {known}, pass --base-url for your own server, or add the \
-         provider to models.json"
+        "unknown provider {name:?}; choose one of {known}, set the address of your own server, or add the provider to \
+         models.json"
     )]
     UnknownProvider {
         /// The unknown name.
@@ -360,7 +359,7 @@ pub enum ChooseError {
         nearest: &'static str,
     },
     /// The provider needs a key.
-    #[error("no API key for {provider}; set {variable}, save a key with haft login, or pass --api-key")]
+    #[error("no API key for {provider}; set {variable}")]
     NoKey {
         /// The provider.
         provider: String,
@@ -368,24 +367,22 @@ pub enum ChooseError {
         variable: String,
     },
     /// The provider represents any compatible server and has no default address.
-    #[error("no server address for {provider}; pass --base-url")]
+    #[error("no server address for {provider}; set it")]
     NoBaseUrl {
         /// The provider.
         provider: String,
     },
     /// A key was given without its provider.
-    #[error("--api-key needs a provider; also pass --provider")]
+    #[error("an API key needs its provider")]
     KeyWithoutProvider,
     /// The provider has no default model.
-    #[error("no model selected for {provider}; pass --model (haft --list-models shows the known models)")]
+    #[error("no model selected for {provider}")]
     NoModel {
         /// The provider.
         provider: String,
     },
     /// The server returned no models.
-    #[error(
-        "no model available at {address}; start the server, load a model, or pass --model and --base-url"
-    )]
+    #[error("no model available at {address}; start the server, load a model, or check the address")]
     NoAnswer {
         /// The address.
         address: String,
@@ -401,6 +398,21 @@ pub enum ChooseError {
         source: UnsetVariable,
     },
     /// `scripted` requires the script's path.
-    #[error("the scripted provider needs a script; pass its path with --model")]
+    #[error("the scripted provider needs the path of a script as its model")]
     NoScript,
+}
+
+impl ChooseError {
+    /// Returns the next step that the message does not name, because each program offers it in its own way.
+    pub fn advice(&self) -> Option<Advice> {
+        match self {
+            Self::Nothing | Self::KeyWithoutProvider => Some(Advice::Provider),
+            Self::UnknownProvider { .. } | Self::NoBaseUrl { .. } | Self::NoAnswer { .. } => {
+                Some(Advice::BaseUrl)
+            }
+            Self::NoKey { .. } => Some(Advice::ApiKey),
+            Self::NoModel { .. } | Self::NoScript => Some(Advice::Model),
+            Self::MisspelledProvider { .. } | Self::Header { .. } => None,
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use haft_core::model::ModelFacts;
+use haft_core::model::{Advice, ModelFacts};
 use secrecy::SecretString;
 use serde::Deserialize;
 
@@ -86,13 +86,13 @@ impl fmt::Debug for ModelConfig {
 #[non_exhaustive]
 pub enum ConfigError {
     /// Neither the configuration nor a preset has the server's address.
-    #[error("no server address for provider {provider:?}; pass --base-url")]
+    #[error("no server address for provider {provider:?}; set it")]
     NoBaseUrl {
         /// The provider.
         provider: String,
     },
     /// The address is not an `http://` or `https://` URL.
-    #[error("the base URL of provider {provider:?} is not an http or https URL; check --base-url")]
+    #[error("the address of provider {provider:?} is not an http or https URL")]
     BaseUrl {
         /// The provider.
         provider: String,
@@ -112,9 +112,21 @@ pub enum ConfigError {
         provider: String,
     },
     /// The model's id is empty.
-    #[error("no model selected for provider {provider:?}; pass --model")]
+    #[error("no model selected for provider {provider:?}")]
     NoModel {
         /// The provider.
         provider: String,
     },
+}
+
+impl ConfigError {
+    /// Returns the next step that the message does not name, because each program offers it in its own way.
+    pub fn advice(&self) -> Option<Advice> {
+        match self {
+            Self::NoBaseUrl { .. } | Self::BaseUrl { .. } => Some(Advice::BaseUrl),
+            Self::NoModel { .. } => Some(Advice::Model),
+            Self::Key { .. } => Some(Advice::ApiKey),
+            Self::Header { .. } => None,
+        }
+    }
 }

@@ -191,6 +191,7 @@ fn another_may_answer(kind: ModelErrorKind) -> bool {
         | ModelErrorKind::Overflow
         | ModelErrorKind::Truncated
         | ModelErrorKind::Cancelled => false,
+        _ => false,
     }
 }
 

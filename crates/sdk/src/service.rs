@@ -536,6 +536,7 @@ impl HostReply {
             | HostCallError::CommandNotFound
             | HostCallError::ExtensionNotFound
             | HostCallError::Unsupported => HostError::Command { code, reason },
+            _ => HostError::Command { code, reason },
         }
     }
 }

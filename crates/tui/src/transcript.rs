@@ -197,6 +197,7 @@ impl Transcript {
             E::ToolUseArgs { .. } | E::ToolUseEnd { .. } | E::Usage { .. } | E::SteeringInjected { .. } => {}
             E::ExtNotify { .. } | E::ExtClearNotes { .. } => {}
             E::AgentStart | E::Settled | E::ModelChanged { .. } | E::ThinkingChanged { .. } => {}
+            _ => {}
         }
     }
 

@@ -64,5 +64,6 @@ pub(super) fn exit_of_model(kind: ModelErrorKind) -> Exit {
         | ModelErrorKind::Overflow
         | ModelErrorKind::Connection
         | ModelErrorKind::Truncated => Exit::Provider,
+        _ => Exit::Provider,
     }
 }

@@ -397,5 +397,6 @@ fn exit_of_run(result: &Result<(), TurnError>) -> Exit {
         // Without a prompt, the session has no message to answer.
         TurnErrorKind::NothingToDo => Exit::Usage,
         TurnErrorKind::Busy | TurnErrorKind::Session { .. } => Exit::Failure,
+        _ => Exit::Failure,
     }
 }

@@ -13,6 +13,7 @@ use haft_providers::{
     ChooseError, FallbackModel, ModelChoice, ModelPreference, ModelsFile, choose_model, resolve_model,
 };
 
+use crate::advice::{error_advice, error_text};
 use crate::args::RunArgs;
 use crate::console::note;
 use crate::exit::{Exit, OrExit as _};
@@ -42,11 +43,11 @@ pub(super) fn or_no_model(
         Err(error) if !is_typed && Exit::from_error(&error) == Exit::NoProvider => error,
         other => return other,
     };
-    let reason = sanitize_line(&format!("{error:#}"));
     if !matches!(Exit::error_beneath(&error), Some(ChooseError::Nothing)) {
-        note(&format!("haft: {reason}"));
+        note(&format!("haft: {}", sanitize_line(&error_text(&error))));
     }
-    Ok(Arc::new(NoModel { reason }))
+    let (reason, advice) = (sanitize_line(&format!("{error:#}")), error_advice(&error));
+    Ok(Arc::new(NoModel { reason, advice }))
 }
 
 /// Opens the named model, with the other settings of flags, environment and files.

@@ -13,6 +13,7 @@ use haft_protocol::ids::{ExtensionName, ToolCallId};
 use haft_protocol::message::{TokenUsage, text_of};
 use haft_rpc::{EventWriter, WriteError, line};
 
+use crate::advice::{error_advice, with_hint};
 use crate::console::{note, prefixed_rows, print, terminal_width, write};
 use crate::exit::{Exit, OrExit as _};
 use crate::session::{cost_text, usage_text};
@@ -58,7 +59,8 @@ impl RunOutput {
 
     /// Reports a failed start or end of a run to readers of events; [`report`](crate::report) prints it for people.
     pub(crate) fn report_failure(json: bool, error: &anyhow::Error) {
-        let event = AgentEvent::Error { message: format!("{error:#}"), stage: None };
+        let (message, advice) = (format!("{error:#}"), error_advice(error));
+        let event = AgentEvent::Error { message, stage: None, advice };
         if json && let Ok(line) = line(&event) {
             // If the reader is gone, the exit code remains.
             let _ = write(format!("{line}\n").as_bytes());
@@ -246,14 +248,12 @@ fn event_text(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Even
         AgentEvent::GateOff { extension, reason } => notice(&gate_off_text(extension, reason), width),
         AgentEvent::EventGap { lost } => notice(&gap_text(*lost), width),
         AgentEvent::ExtensionError(fault) => notice(&fault_text(fault), width),
-        AgentEvent::Error { message, .. } => notice(message, width),
+        AgentEvent::Error { message, advice, .. } => notice(&with_hint(message, *advice), width),
         AgentEvent::Retry { attempt, delay_ms, message, .. } => {
             notice(&retry_text(*attempt, *delay_ms, message), width)
         }
         AgentEvent::SessionRepaired { id, message } => notice(&repair_text(id, message), width),
-        AgentEvent::ModelFallback { from, to, message } => {
-            notice(&format!("{message}; switching from {from} to {to}"), width)
-        }
+        AgentEvent::ModelFallback { from, to, message } => notice(&fallback_text(from, to, message), width),
         AgentEvent::CompactionStart { .. } => EventText::Progress("… compacting the conversation".to_owned()),
         AgentEvent::CompactionEnd { tokens_before, tokens_after, error, .. } => {
             compaction_text(*tokens_before, *tokens_after, error.as_deref(), width)
@@ -296,12 +296,17 @@ fn event_text(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Even
         | AgentEvent::Settled
         | AgentEvent::Done
         | AgentEvent::ExtClearNotes { .. } => EventText::Nothing,
+        _ => EventText::Nothing,
     }
 }
 
 /// A message of haft itself.
 fn notice(text: &str, width: impl FnOnce() -> Option<usize>) -> EventText {
     EventText::Notice(haft_message(text, width()))
+}
+
+fn fallback_text(from: &str, to: &str, message: &str) -> String {
+    format!("{message}; switching from {from} to {to}")
 }
 
 fn call_event_text(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> EventText {

@@ -13,6 +13,7 @@ use haft_protocol::ext::HostMode;
 use haft_protocol::rpc::{self, CommandFailure, CommandInfo, ErrorCode, SessionInfo};
 use haft_rpc::{OpenedSession, ScreenFactory, SessionChoice, SessionScreen, TemplateExpansion, stored_info};
 
+use crate::advice::error_text;
 use crate::args::RunArgs;
 use crate::console::note;
 use crate::exit::Exit;
@@ -265,7 +266,7 @@ fn lookup_failure(error: &anyhow::Error) -> CommandFailure {
 }
 
 fn failure_with_code(code: ErrorCode, error: &anyhow::Error) -> CommandFailure {
-    CommandFailure::new(code, format!("{error:#}"))
+    CommandFailure::new(code, error_text(error))
 }
 
 /// Returns the sessions of the directory, latest first. Unreadable sessions are left out.

@@ -426,7 +426,7 @@ fn reports_read_only_and_full_home() {
         let ended = on_other_disk(options, prepare, RUN).unwrap();
         assert_eq!((ended.code, ended.stdout.as_str()), (1, ""), "{ended:?}");
         assert!(ended.stderr.starts_with("haft: stopped: cannot make ROOT/home/sessions/"), "{ended:?}");
-        let next = "check disk space and permissions; `--no-session` runs without a session file\n";
+        let next = "check disk space and permissions; --no-session runs without a session file\n";
         assert!(ended.stderr.contains(error) && ended.stderr.ends_with(next), "{ended:?}");
         let ended = on_other_disk(options, prepare, &[&["--no-session"], RUN].concat()).unwrap();
         assert_eq!((ended.code, ended.stdout.as_str(), ended.stderr.as_str()), (0, "Hi.\n", ""), "{ended:?}");

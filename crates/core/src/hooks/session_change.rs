@@ -135,6 +135,7 @@ pub struct HookSummary {
 
 /// The reason why a session did not change.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SessionChangeError {
     /// A hook blocked the command.
     #[error("blocked by {by}: {reason}")]

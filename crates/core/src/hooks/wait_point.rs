@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 /// A point of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum WaitPoint {
     /// The agent begins to work on a prompt, after [`BeforeAgentStart`](super::BeforeAgentStart).
     AgentStart,

@@ -9,8 +9,9 @@ use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::message::{Message, Rfc3339Time};
 
 use super::SessionError;
-use super::disk::{Disk, read_file_lines};
+use super::disk::{Disk, RealDisk, read_file_lines};
 use super::entry::{EntryBody, ForkOrigin, MessageEntry, SessionEntry, SessionHeader, Tags};
+use super::entry_store::EntryStore;
 use super::id::{EntryId, SessionId};
 use super::intervention::HookIntervention;
 use super::log::{AppendError, LogFile, SessionLog, resolve_link};
@@ -88,6 +89,14 @@ enum SessionStorage {
     ReadOnly {
         path: PathBuf,
     },
+    /// A store of the embedder. All entries are also in memory.
+    Store {
+        store: Arc<dyn EntryStore>,
+        /// The lines that are not yet in the store.
+        owed: Vec<u8>,
+        /// True if the store has the header, or `owed` begins with it.
+        begun: bool,
+    },
 }
 
 /// The content of a session, which can be read without the lock.
@@ -128,6 +137,7 @@ struct AbandonedFile {
 pub(super) enum SyncTask {
     Nothing,
     Sync { file: Arc<LogFile>, given: u64 },
+    Store { store: Arc<dyn EntryStore>, lines: Vec<u8>, given: u64 },
     Move(Box<LogRelocation>),
 }
 
@@ -171,6 +181,40 @@ impl SessionState {
 
     pub(super) fn not_created(disk: Arc<dyn Disk>, header: SessionHeader, path: PathBuf) -> Self {
         Self::new(header, SessionStorage::NotCreated { disk, path })
+    }
+
+    pub(super) fn in_store(store: Arc<dyn EntryStore>, cwd: &Path) -> Result<Self, SessionError> {
+        let place = Path::new("the store of the session");
+        let lines = store.load().map_err(|error| SessionError::from_io("read", place, error))?;
+        let begun = !lines.is_empty();
+        let kept = SessionStorage::Store { store, owed: Vec::new(), begun };
+        if !begun {
+            return Ok(Self::new(header(cwd, None), kept));
+        }
+        let recovered = recover(&lines);
+        match recovered.header.as_ref().and_then(SessionHeader::newer_version) {
+            Some(version) => Err(SessionError::Newer { path: place.to_owned(), version }),
+            None => Ok(Self::from_recovered(recovered, place, |_| kept)),
+        }
+    }
+
+    pub(super) fn save_in(&mut self, store: Arc<dyn EntryStore>) -> Result<(), SessionError> {
+        if !matches!(self.kept, SessionStorage::Memory) {
+            return Err(SessionError::AlreadySaved);
+        }
+        let begun = self.tree.all().iter().any(|entry| entry.body.is_content());
+        let owed = if begun { self.all_lines()? } else { Vec::new() };
+        self.kept = SessionStorage::Store { store, owed, begun };
+        Ok(())
+    }
+
+    /// Returns the header and all entries in memory as lines.
+    fn all_lines(&self) -> Result<Vec<u8>, SessionError> {
+        let mut lines = self.header.to_line()?;
+        for entry in self.tree.all() {
+            lines.extend(entry.to_line()?);
+        }
+        Ok(lines)
     }
 
     pub(super) fn open(disk: Arc<dyn Disk>, path: &Path) -> Result<Self, SessionError> {
@@ -262,7 +306,22 @@ impl SessionState {
                 Some(version) => SessionError::Newer { path: path.clone(), version },
                 None => SessionError::ReadOnly { path: path.clone() },
             }),
-            SessionStorage::NotCreated { .. } if !entry.body.is_content() => Ok(AppendOutcome::Written),
+            SessionStorage::NotCreated { .. } | SessionStorage::Store { begun: false, .. }
+                if !entry.body.is_content() =>
+            {
+                Ok(AppendOutcome::Written)
+            }
+            SessionStorage::Store { begun: false, .. } => {
+                let lines = [self.all_lines()?, entry.to_line()?].concat();
+                if let SessionStorage::Store { owed, begun, .. } = &mut self.kept {
+                    (*owed, *begun) = (lines, true);
+                }
+                Ok(AppendOutcome::Written)
+            }
+            SessionStorage::Store { owed, .. } => {
+                owed.extend(entry.to_line()?);
+                Ok(AppendOutcome::Written)
+            }
             SessionStorage::NotCreated { disk, path } => {
                 let mut lines = self.header.to_line()?;
                 for entry in self.tree.all().iter().map(Arc::as_ref).chain([entry]) {
@@ -306,8 +365,16 @@ impl SessionState {
     /// Returns the work that syncs all appended entries to disk. A file whose sync failed is never synced again: the
     /// session moves to a new file. If that fails, the move is retried at the next sync.
     pub(super) fn next_sync_task(&self) -> Result<SyncTask, SessionError> {
-        let SessionStorage::File { disk, log, broken, known } = &self.kept else {
-            return Ok(SyncTask::Nothing);
+        let (disk, log, broken, known) = match &self.kept {
+            SessionStorage::File { disk, log, broken, known } => (disk, log, broken, known),
+            SessionStorage::Store { store, owed, .. } if !owed.is_empty() => {
+                let (store, lines) = (Arc::clone(store), owed.clone());
+                return Ok(SyncTask::Store { store, lines, given: self.given });
+            }
+            SessionStorage::Store { .. }
+            | SessionStorage::Memory
+            | SessionStorage::NotCreated { .. }
+            | SessionStorage::ReadOnly { .. } => return Ok(SyncTask::Nothing),
         };
         let Some(AbandonedFile { reason, owed, leaf }) = broken else {
             return Ok(SyncTask::Sync { file: Arc::clone(&log.file), given: self.given });
@@ -328,7 +395,7 @@ impl SessionState {
     /// Returns the content, to be read without the lock.
     pub(super) fn snapshot(&self) -> SessionSnapshot {
         let home = match &self.kept {
-            SessionStorage::Memory => SnapshotStorage::Memory,
+            SessionStorage::Memory | SessionStorage::Store { .. } => SnapshotStorage::Memory,
             SessionStorage::NotCreated { disk, path } => {
                 SnapshotStorage::NotCreated { disk: Arc::clone(disk), path: path.clone() }
             }
@@ -361,6 +428,21 @@ impl SessionState {
         sound
     }
 
+    /// Handles the end of an append of the first `length` bytes that are owed to the store.
+    pub(super) fn finish_store(
+        &mut self,
+        length: usize,
+        given: u64,
+        outcome: io::Result<()>,
+    ) -> Result<(), SessionError> {
+        let SessionStorage::Store { owed, .. } = &mut self.kept else { return Ok(()) };
+        let place = Path::new("the store of the session");
+        outcome.map_err(|error| SessionError::from_io("write", place, error))?;
+        owed.drain(..length.min(owed.len()));
+        self.safe = self.safe.max(given);
+        Ok(())
+    }
+
     pub(super) fn finish_relocation(&mut self, mut moved: RelocatedLog) -> Result<(), SessionError> {
         // Nearly always there is nothing to add, because callers wait while a session moves.
         if let Err(error) = moved.add(self.tree.all()) {
@@ -380,6 +462,7 @@ impl SessionState {
     pub(super) fn is_synced(&self) -> bool {
         match &self.kept {
             SessionStorage::File { broken, .. } => broken.is_none() && self.safe == self.given,
+            SessionStorage::Store { owed, .. } => owed.is_empty(),
             SessionStorage::Memory | SessionStorage::NotCreated { .. } | SessionStorage::ReadOnly { .. } => {
                 true
             }
@@ -398,7 +481,9 @@ impl SessionState {
     pub(super) fn disk_for(&self, body: &EntryBody) -> Option<&dyn Disk> {
         match &self.kept {
             SessionStorage::NotCreated { disk, .. } if body.is_content() => Some(disk.as_ref()),
+            SessionStorage::Store { begun: false, .. } if !body.is_content() => None,
             SessionStorage::File { .. }
+            | SessionStorage::Store { .. }
             | SessionStorage::Memory
             | SessionStorage::NotCreated { .. }
             | SessionStorage::ReadOnly { .. } => self.disk(),
@@ -409,6 +494,8 @@ impl SessionState {
     pub(super) fn disk(&self) -> Option<&dyn Disk> {
         match &self.kept {
             SessionStorage::File { disk, .. } => Some(disk.as_ref()),
+            // Only to start the thread.
+            SessionStorage::Store { .. } => Some(&RealDisk),
             SessionStorage::Memory | SessionStorage::NotCreated { .. } | SessionStorage::ReadOnly { .. } => {
                 None
             }
@@ -417,7 +504,7 @@ impl SessionState {
 
     pub(super) fn path(&self) -> Option<&Path> {
         match &self.kept {
-            SessionStorage::Memory => None,
+            SessionStorage::Memory | SessionStorage::Store { .. } => None,
             SessionStorage::File { log, .. } => Some(&log.path),
             SessionStorage::NotCreated { path, .. } | SessionStorage::ReadOnly { path } => Some(path),
         }

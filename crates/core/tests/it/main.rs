@@ -11,6 +11,7 @@ mod compaction;
 mod custom_messages;
 mod discards;
 mod displays;
+mod entry_store;
 mod fake;
 mod gates;
 mod handles;

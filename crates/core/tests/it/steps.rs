@@ -60,7 +60,7 @@ async fn max_steps_ends_the_prompt_with_its_own_error() {
     assert_eq!((error.step, error.kind), (2, TurnErrorKind::MaxSteps { limit: 2 }));
     assert_eq!(
         events[events.len() - 2],
-        "error stopped after 2 steps (the step limit); raise --max-steps or split the task"
+        "error stopped after 2 steps (the step limit); raise the limit or split the task"
     );
 }
 

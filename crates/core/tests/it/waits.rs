@@ -43,6 +43,7 @@ impl OnWaitPoint for Log {
             WaitPoint::ToolEnd { id, .. } => format!("-> end of {id}"),
             WaitPoint::TurnEnd { stop, .. } => format!("-> {stop:?}"),
             WaitPoint::AgentEnd { error } => format!("-> agent end {error:?}"),
+            other => panic!("a new point: {other:?}"),
         });
     }
 }

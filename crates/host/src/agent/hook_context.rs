@@ -46,7 +46,7 @@ impl HookContext {
         let name = entry.name();
         let asking = match self.gates.consequence_of_failure(name) {
             FailureConsequence::Nothing => return AfterBlock::GoOn,
-            FailureConsequence::Stop { reason } => return stop(name, &reason),
+            FailureConsequence::Stop { reason } => return stop(&reason),
             FailureConsequence::Ask(asking) => asking,
         };
         let answer = self.shared.frontend.ask_about_failing_gate(cancel, asking.failing_gate());
@@ -55,7 +55,7 @@ impl HookContext {
         let reason = asking.failing_gate().reason.clone();
         asking.record_choice(choice);
         match choice {
-            GateChoice::Stop => return stop(name, &reason),
+            GateChoice::Stop => return stop(&reason),
             GateChoice::Restart => self.host.restart_gate(name).await,
             GateChoice::ContinueWithout => {
                 self.reporter(name).emit(AgentEvent::GateOff { extension: name.clone(), reason });
@@ -65,9 +65,6 @@ impl HookContext {
     }
 }
 
-fn stop(name: &ExtensionName, reason: &str) -> AfterBlock {
-    let name = name.as_str();
-    AfterBlock::AbortAgent {
-        reason: format!("the gate keeps failing: {reason}; run `haft ext logs {name}` for details"),
-    }
+fn stop(reason: &str) -> AfterBlock {
+    AfterBlock::AbortAgent { reason: format!("the gate keeps failing: {reason}") }
 }

@@ -61,6 +61,8 @@ impl OnWaitPoint for ManagedExtension {
                 let question = InterceptToolEnd { tool_id: id, tool_name: name, duration_ms };
                 self.wait_for_handler(cancel, question).await;
             }
+            // No extension can subscribe to a point that has no hook.
+            _ => {}
         }
     }
 }

@@ -135,6 +135,7 @@ impl From<&haft_protocol::error::DecodeError> for FaultCode {
             DecodeError::TooDeep { .. } | DecodeError::TooManyNodes { .. } => Self::FrameTooDeep,
             DecodeError::DuplicateKey { .. } => Self::FrameDuplicateKey,
             DecodeError::Malformed { .. } | DecodeError::NumberOutOfRange => Self::FrameInvalid,
+            _ => Self::FrameInvalid,
         }
     }
 }

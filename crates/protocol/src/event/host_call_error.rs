@@ -4,6 +4,7 @@ use crate::named_enum::named_enum;
 
 named_enum! {
     /// The reason of a failed `host_call`.
+    #[non_exhaustive]
     pub enum HostCallError {
         /// The extension lacks the permission, in general or for this place. `permission` names it.
         PermissionDenied = "permission_denied",

@@ -59,6 +59,7 @@ impl From<RpcEvent> for ClientEvent {
 /// Events of this dialect only.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum RpcEvent {
     /// A compaction that the command `compact` started has finished.
     CompactDone {

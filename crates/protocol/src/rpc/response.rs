@@ -49,6 +49,7 @@ impl CommandFailure {
 named_enum! {
     /// The reason of a failure, for programs. Codes keep their meaning; new ones can be added.
     /// Clients treat an unknown code as `failed`.
+    #[non_exhaustive]
     pub enum ErrorCode {
         /// The line is not one JSON object with strings as `id` and `type`.
         Malformed = "malformed",

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use haft_protocol::content::{ContentBlock, Image, ToolCall};
 use haft_protocol::event::{
-    AgentEvent, AgentEventKind, CompactReason, ErrorStage, ExtensionFault, NoteLevel, RetryReason,
+    Advice, AgentEvent, AgentEventKind, CompactReason, ErrorStage, ExtensionFault, NoteLevel, RetryReason,
 };
 use haft_protocol::ext::HostCallError;
 use haft_protocol::ids::{ExtensionName, ToolCallId};
@@ -177,8 +177,12 @@ fn run_events() -> Vec<AgentEvent> {
         },
         AgentEvent::Settled,
         AgentEvent::Done,
-        AgentEvent::Error { message: "no key".into(), stage: None },
-        AgentEvent::Error { message: "no key".into(), stage: Some(ErrorStage::Model) },
+        AgentEvent::Error { message: "no key".into(), stage: None, advice: None },
+        AgentEvent::Error {
+            message: "no key".into(),
+            stage: Some(ErrorStage::Model),
+            advice: Some(Advice::ApiKey),
+        },
     ]
 }
 

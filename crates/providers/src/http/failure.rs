@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use haft_core::model::{ModelError, ModelErrorKind as Kind};
+use haft_core::model::{Advice, ModelError, ModelErrorKind as Kind};
 use reqwest::header::RETRY_AFTER;
 use serde_json::Value;
 
@@ -27,7 +27,6 @@ pub(super) struct AttemptFailure {
     pub(super) passes: bool,
     /// True if the server has no such path; false if it has the path and does not know the model.
     pub(super) lacks_path: bool,
-    pub(super) retry_after: Option<Duration>,
 }
 
 /// The maximum length of a quotation from a provider.
@@ -77,7 +76,12 @@ impl FailureReporter {
         let cause = &failure.cause;
         let message = match failure.stage {
             ConnectionStage::Connect => {
-                format!("cannot be reached at {}: {cause}; check --base-url and the network", self.address)
+                let message = format!(
+                    "cannot be reached at {}: {cause}; check the address and the network",
+                    self.address
+                );
+                let failure = self.permanent_failure(Kind::Connection, message);
+                return AttemptFailure { passes: true, ..failure }.with_advice(Some(Advice::BaseUrl));
             }
             ConnectionStage::Wait => {
                 // The user has already waited for the full timeout, so the request is not retried.
@@ -99,8 +103,12 @@ impl FailureReporter {
             false => classify_status(status, &words.codes),
         };
         let said = words.summary(status);
+        let mut advice = None;
         let message = match kind {
-            Kind::Auth => format!("refused the key ({said}); {}", self.key_hint()),
+            Kind::Auth => {
+                advice = Some(Advice::ApiKey);
+                format!("refused the key ({said}); {}", self.key_hint())
+            }
             Kind::RateLimited if !passes => {
                 format!("reports that the account has no credit left ({said}); check its billing")
             }
@@ -113,15 +121,17 @@ impl FailureReporter {
                     "rejected the request because the conversation exceeds the model's context window ({said}); compact the conversation or choose a model with a larger window"
                 )
             }
-            Kind::Rejected | Kind::Connection | Kind::Truncated | Kind::Cancelled => match status {
+            Kind::Rejected | Kind::Connection | Kind::Truncated | Kind::Cancelled | _ => match status {
                 None if words.codes.is_empty() && !words.is_error => {
+                    advice = Some(Advice::BaseUrl);
                     format!(
-                        "at {} did not answer with an event stream ({said}); check --base-url",
+                        "at {} did not answer with an event stream ({said}); check the address",
                         self.address
                     )
                 }
                 Some(404) => {
-                    format!("has no such model or path ({said}); check --model and --base-url")
+                    advice = Some(Advice::Model);
+                    format!("has no such model or path ({said}); check the model's name and the address")
                 }
                 _ => format!("refused the request ({said})"),
             },
@@ -130,25 +140,30 @@ impl FailureReporter {
         let retry_after = header.and_then(|value| retry_after(value.to_str().ok()?, now));
         let lacks_path =
             matches!(status, Some(404 | 405)) && !words.codes.iter().any(|code| code.contains("model"));
-        AttemptFailure { passes, retry_after, lacks_path, ..self.permanent_failure(kind, message) }
+        let mut failure = self.permanent_failure(kind, message).with_advice(advice);
+        failure.error.status = status;
+        failure.error.retry_after = retry_after;
+        AttemptFailure { passes, lacks_path, ..failure }
     }
 
     fn key_hint(&self) -> String {
         let sent = if self.key_sent { "check" } else { "no key was sent: set" };
         match &self.key_env {
-            Some(variable) => format!("{sent} {variable} or pass --api-key"),
-            None => format!("{sent} --api-key"),
+            Some(variable) => format!("{sent} {variable}"),
+            None => format!("{sent} the API key"),
         }
     }
 
     fn permanent_failure(&self, kind: Kind, message: String) -> AttemptFailure {
         let message = format!("{} {message}", self.provider);
-        AttemptFailure {
-            error: ModelError::new(kind, message),
-            passes: false,
-            lacks_path: false,
-            retry_after: None,
-        }
+        AttemptFailure { error: ModelError::new(kind, message), passes: false, lacks_path: false }
+    }
+}
+
+impl AttemptFailure {
+    fn with_advice(mut self, advice: Option<Advice>) -> Self {
+        self.error.advice = advice;
+        self
     }
 }
 

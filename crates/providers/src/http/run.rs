@@ -140,11 +140,11 @@ impl RequestDriver {
             self.lacks_path = !begun && failure.lacks_path;
             return Err(self.final_error(failure));
         }
-        let delay = delay(self.attempt, random_jitter(), failure.retry_after, &self.setup.timeouts);
+        let delay = delay(self.attempt, random_jitter(), failure.error.retry_after, &self.setup.timeouts);
         self.attempt += 1;
         self.phase = AttemptPhase::Waiting(Box::pin(tokio::time::sleep(delay)));
         tracing::info!(attempt = self.attempt, ?delay, reason = %failure.error, "model request failed; retrying");
-        let ModelError { kind, message } = failure.error;
+        let ModelError { kind, message, .. } = failure.error;
         Ok(ModelEvent::Retry { attempt: self.attempt, delay, message, max_attempts: MAX_ATTEMPTS, kind })
     }
 

@@ -56,7 +56,8 @@ fn describe_answer(answer: &mut AnswerBuilder) -> String {
             ModelEvent::Retry { .. }
             | ModelEvent::Fallback { .. }
             | ModelEvent::Answering(_)
-            | ModelEvent::Done(_) => panic!("no event of a decoder: {event:?}"),
+            | ModelEvent::Done(_)
+            | _ => panic!("no event of a decoder: {event:?}"),
         }
     }
     let native = answer.native.take();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use haft_core::model::{ModelErrorKind, ModelEvent};
+use haft_core::model::{Advice, ModelErrorKind, ModelEvent};
 use haft_providers::{HttpModel, HttpTimeouts};
 use haft_test_support::PATIENCE;
 use haft_test_support::model_server::{AnswerFault, ModelServer, Scenario, WireFormat};
@@ -85,9 +85,31 @@ async fn stops_after_four_attempts() {
 }
 
 #[tokio::test]
+async fn error_has_status_delay_and_advice() {
+    for (scenario, status, delay, advice) in [
+        (Scenario::status(401, "authentication_error", "invalid key"), Some(401), None, Some(Advice::ApiKey)),
+        (Scenario::status(404, "model_not_found", "no such model"), Some(404), None, Some(Advice::Model)),
+        (Scenario::status(400, "invalid_request_error", "no"), Some(400), None, None),
+        (Scenario::new().fault(AnswerFault::Html), None, None, Some(Advice::BaseUrl)),
+    ] {
+        each(vec![scenario], async |wire, _, model| {
+            let error = ask(&model, "hello").await.1.expect_err("a failure");
+            assert_eq!((error.status, error.retry_after, error.advice), (status, delay, advice), "{wire:?}");
+        })
+        .await;
+    }
+    each(vec![Scenario::rate_limited("0"); 4], async |wire, _, model| {
+        let error = ask(&model, "hello").await.1.expect_err("a failure");
+        let expect = (Some(429), Some(Duration::ZERO), None);
+        assert_eq!((error.status, error.retry_after, error.advice), expect, "{wire:?}");
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn does_not_retry_permanent_failures() {
     let refused = vec![Scenario::status(401, "authentication_error", "invalid key")];
-    check(refused, ModelErrorKind::Auth, &["401", "invalid key", "_API_KEY", "--api-key"], 1).await;
+    check(refused, ModelErrorKind::Auth, &["401", "invalid key", "_API_KEY"], 1).await;
     let forbidden = vec![Scenario::status(403, "permission_error", "not for you")];
     check(forbidden, ModelErrorKind::Auth, &["403", "not for you"], 1).await;
     let wrong = vec![Scenario::status(400, "invalid_request_error", "max_tokens: too small")];
@@ -95,7 +117,7 @@ async fn does_not_retry_permanent_failures() {
     let long = vec![Scenario::status(400, "context_length_exceeded", "2 tokens are too many")];
     check(long, ModelErrorKind::Overflow, &["400", "2 tokens", "larger"], 1).await;
     let unknown = vec![Scenario::status(404, "model_not_found", "no such model")];
-    check(unknown, ModelErrorKind::Rejected, &["404", "--model", "--base-url"], 1).await;
+    check(unknown, ModelErrorKind::Rejected, &["404", "model's name", "address"], 1).await;
     let used_up = vec![Scenario::status(429, "insufficient_quota", "You exceeded your quota")];
     check(used_up, ModelErrorKind::RateLimited, &["no credit left", "billing"], 1).await;
     let unpaid = vec![Scenario::status(402, "unknown_error", "Insufficient Balance")];
@@ -178,7 +200,7 @@ async fn does_not_retry_silent_server() {
 #[tokio::test]
 async fn reports_page_instead_of_stream() {
     let scenario = Scenario::new().fault(AnswerFault::Html);
-    check(vec![scenario], ModelErrorKind::Rejected, &["event stream", "Sign in", "--base-url"], 1).await;
+    check(vec![scenario], ModelErrorKind::Rejected, &["event stream", "Sign in", "address"], 1).await;
 }
 
 #[tokio::test]

@@ -28,7 +28,7 @@ fn piece(n: usize) -> ClientEvent {
 
 /// An event that is never dropped.
 fn said(text: String) -> AgentEvent {
-    AgentEvent::Error { message: text, stage: None }
+    AgentEvent::Error { message: text, stage: None, advice: None }
 }
 
 fn whole(n: usize) -> ClientEvent {

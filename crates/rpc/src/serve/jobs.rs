@@ -184,7 +184,7 @@ async fn run_compaction(
 
 /// Creates an error event outside of a run.
 pub(super) fn error_event(message: impl std::fmt::Display) -> AgentEvent {
-    AgentEvent::Error { message: message.to_string(), stage: None }
+    AgentEvent::Error { message: message.to_string(), stage: None, advice: None }
 }
 
 /// The program's own run. The runs of extensions begin after it is dropped.

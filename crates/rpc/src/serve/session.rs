@@ -245,6 +245,7 @@ pub(super) fn change_failure(error: SessionChangeError) -> CommandFailure {
     let code = match &error {
         SessionChangeError::Blocked { .. } => ErrorCode::Blocked,
         SessionChangeError::Aborted => ErrorCode::Aborted,
+        _ => ErrorCode::Failed,
     };
     CommandFailure::new(code, error.to_string())
 }

@@ -126,7 +126,7 @@ fn events() -> Vec<AgentEvent> {
         retry(),
         AgentEvent::ModelFallback { from: "a/b".into(), to: "c/d".into(), message: "503".into() },
         AgentEvent::Done,
-        AgentEvent::Error { message: "no model".into(), stage: None },
+        AgentEvent::Error { message: "no model".into(), stage: None, advice: None },
         AgentEvent::ExtNotify { extension: guard(), level: NoteLevel::Warn, message: "m".into() },
         AgentEvent::ExtDisplay { extension: guard(), text: "t".into() },
         AgentEvent::ExtClearNotes { extension: guard() },

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use haft_protocol::event::{AgentEvent as E, ExtensionFault};
+use haft_protocol::event::{Advice, AgentEvent as E, ExtensionFault};
 
 use super::document::TranscriptDocument;
 use super::item::{ItemKind, PageItem, TranscriptItem};
@@ -99,7 +99,10 @@ fn event_note(event: &E) -> Option<NoteItem> {
         E::Interrupted { .. } => NoteItem::muted("interrupted: tool calls that have not started are skipped"),
         E::TurnDiscarded { by, reason } => NoteItem::warning(&format!("{by} discarded this turn: {reason}")),
         E::CompactionStart { reason } => NoteItem::compacting(*reason),
-        E::Error { message, .. } => NoteItem { tag: NoteTag::Failure, ..NoteItem::error(message) },
+        E::Error { message, advice, .. } => {
+            let hint = advice.and_then(advice_hint).map(|hint| format!("\n{hint}")).unwrap_or_default();
+            NoteItem { tag: NoteTag::Failure, ..NoteItem::error(&format!("{message}{hint}")) }
+        }
         E::SessionRepaired { message, .. } => NoteItem::warning(&format!("session: {message}")),
         // The next step differs from that of a mode without a person to ask.
         E::TrustRequired { project, skipped, message: _ } => {
@@ -124,6 +127,18 @@ fn event_note(event: &E) -> Option<NoteItem> {
         }
         _ => return None,
     })
+}
+
+/// Returns the command for the next step after a failure.
+fn advice_hint(advice: Advice) -> Option<&'static str> {
+    match advice {
+        Advice::ApiKey => Some("run /login to save a key"),
+        Advice::Provider | Advice::Model => Some("run /model to select a model, or /login to save a key"),
+        Advice::MaxSteps => Some("send a prompt to continue"),
+        Advice::ExtensionLog => Some("run /ext for details"),
+        Advice::BaseUrl | Advice::Session => None,
+        _ => None,
+    }
 }
 
 /// True if the extension is permanently unavailable, so actions behind its gate are blocked and the person needs the

@@ -146,12 +146,12 @@ impl TurnEventMapper {
                 let hint_len = to_usize(*hint_bytes);
                 vec![InterruptReceived { kind, role, hint_len, ..InterruptReceived::default() }.into()]
             }
-            AgentEvent::Error { message, stage } => {
+            AgentEvent::Error { message, stage, .. } => {
                 TurnEnd::ERROR.clone_into(&mut self.end.status);
                 let stage = match stage {
                     Some(ErrorStage::Model) => "llm",
                     Some(ErrorStage::Session) => "session_save",
-                    None => "turn",
+                    Some(_) | None => "turn",
                 };
                 vec![ErrorEvent { stage: stage.to_owned(), message: message.clone() }.into()]
             }

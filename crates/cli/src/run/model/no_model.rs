@@ -1,15 +1,17 @@
 //! The stand-in for a model that is not configured, so that the interactive mode can open and offer a choice.
 
 use async_trait::async_trait;
-use haft_core::model::{Model, ModelError, ModelErrorKind, ModelInfo, ModelRequest, ModelStream};
+use haft_core::model::{Advice, Model, ModelError, ModelErrorKind, ModelInfo, ModelRequest, ModelStream};
 use haft_tui::app::NO_MODEL;
 use tokio_util::sync::CancellationToken;
 
 /// A model that answers each request with an error.
 #[derive(Debug)]
 pub(in crate::run) struct NoModel {
-    /// The reason, with the next step.
+    /// The reason.
     pub(in crate::run) reason: String,
+    /// The next step.
+    pub(in crate::run) advice: Option<Advice>,
 }
 
 #[async_trait]
@@ -19,6 +21,7 @@ impl Model for NoModel {
     }
 
     async fn stream(&self, _: CancellationToken, _: ModelRequest) -> Result<ModelStream, ModelError> {
-        Err(ModelError::new(ModelErrorKind::Auth, self.reason.clone()))
+        let error = ModelError::new(ModelErrorKind::Auth, self.reason.clone());
+        Err(ModelError { advice: self.advice, ..error })
     }
 }

@@ -189,6 +189,7 @@ impl HostCallServer {
                 let code = match &error {
                     CompletionError::NoModel { .. } => HostCallError::ModelNotFound,
                     CompletionError::Model(_) | CompletionError::TooLong => HostCallError::Failed,
+                    _ => HostCallError::Failed,
                 };
                 Err((code, error.to_string()))
             }

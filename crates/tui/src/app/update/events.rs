@@ -4,8 +4,11 @@ use std::time::Duration;
 
 use haft_protocol::content::written_text;
 use haft_protocol::event::AgentEvent;
+use haft_protocol::ids::ExtensionName;
 use haft_protocol::message::TokenUsage;
-use haft_protocol::rpc::{ClientEvent, EventLine, ListExtensions, RpcEvent, SessionEnd, UiRequest};
+use haft_protocol::rpc::{
+    ClientEvent, EventLine, ListExtensions, PanelContent, RpcEvent, SessionEnd, UiRequest,
+};
 
 use super::super::commands::sessions;
 use super::super::deferred_input::QueueSyncState;
@@ -152,15 +155,7 @@ fn handle_rpc_event(state: &mut AppState, event: RpcEvent, session: Option<Strin
         }
         RpcEvent::UiRequest(request) => open_request_dialog(state, &request, session),
         RpcEvent::UiDone { id, .. } => state.stack.dialogs.close(&id),
-        RpcEvent::PanelOpen { extension, panel } => {
-            if state.stack.panel.open(extension, panel, &mut state.out) {
-                // An open page would hide the panel.
-                state.stack.page = None;
-                if !state.linear.enabled && !state.out.is_pending(PendingRequest::opens_panels) {
-                    state.stack.panel.ignore_typing(state.now);
-                }
-            }
-        }
+        RpcEvent::PanelOpen { extension, panel } => open_panel(state, extension, panel),
         RpcEvent::PanelRender { extension, panel: content } => {
             state.stack.panel.render(&extension, content);
         }
@@ -184,8 +179,19 @@ fn handle_rpc_event(state: &mut AppState, event: RpcEvent, session: Option<Strin
         RpcEvent::ExtStatus { extension, key, text } => {
             state.session.set_status_item(extension, key, text.as_deref());
         }
-        RpcEvent::SessionOpened { .. } | RpcEvent::SessionSwitched { .. } => {}
         RpcEvent::SessionClosed { reason } => handle_session_closed(state, reason),
+        RpcEvent::SessionOpened { .. } | RpcEvent::SessionSwitched { .. } => {}
+        _ => {}
+    }
+}
+
+fn open_panel(state: &mut AppState, extension: ExtensionName, panel: PanelContent) {
+    if state.stack.panel.open(extension, panel, &mut state.out) {
+        // An open page would hide the panel.
+        state.stack.page = None;
+        if !state.linear.enabled && !state.out.is_pending(PendingRequest::opens_panels) {
+            state.stack.panel.ignore_typing(state.now);
+        }
     }
 }
 

@@ -75,7 +75,7 @@ fn agent_event() -> impl Strategy<Value = AgentEvent> {
             details: None,
         }),
         Just(AgentEvent::TurnEnd { stop: StopCause::End, error: None }),
-        hostile().prop_map(|message| AgentEvent::Error { message, stage: None }),
+        hostile().prop_map(|message| AgentEvent::Error { message, stage: None, advice: None }),
         Just(AgentEvent::Done),
         hostile().prop_map(|text| AgentEvent::QueueUpdate {
             steering: vec![text.clone(), text],

@@ -112,7 +112,11 @@ fn failed_compaction_ends_activity() {
     assert!(fake.screen().contains("Summarizing"));
     fake.enter("meanwhile");
     // The error is the only event that ends the compaction.
-    fake.event(AgentEvent::Error { message: "there is nothing to sum up yet".into(), stage: None });
+    fake.event(AgentEvent::Error {
+        message: "there is nothing to sum up yet".into(),
+        stage: None,
+        advice: None,
+    });
     assert!(!fake.screen().contains("Summarizing"));
     let log = fake.take_log();
     assert!(log.contains("> prompt message=\"meanwhile\""), "{log}");

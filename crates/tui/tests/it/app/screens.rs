@@ -2,7 +2,7 @@
 
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
-use haft_protocol::event::{AgentEvent, CompactReason, ExtensionFault, NoteLevel};
+use haft_protocol::event::{Advice, AgentEvent, CompactReason, ExtensionFault, NoteLevel};
 use haft_protocol::ext::SetWorkingCall;
 use haft_protocol::ids::{PanelId, ToolCallId};
 use haft_protocol::message::{AssistantBlock, StopCause, TokenUsage};
@@ -62,7 +62,7 @@ fn compaction_error_has_one_row() {
         by: None,
         error: Some("the summary is empty".to_owned()),
     });
-    fake.event(AgentEvent::Error { message: "the summary is empty".to_owned(), stage: None });
+    fake.event(AgentEvent::Error { message: "the summary is empty".to_owned(), stage: None, advice: None });
     let screen = fake.screen();
     assert_eq!(screen.matches("the summary is empty").count(), 1, "{screen}");
     // The last attempt and the error that ended it are one row, too.
@@ -75,7 +75,11 @@ fn compaction_error_has_one_row() {
         max_attempts: Some(4),
         reason: None,
     });
-    fake.event(AgentEvent::Error { message: format!("{message} (tried 4 times)"), stage: None });
+    fake.event(AgentEvent::Error {
+        message: format!("{message} (tried 4 times)"),
+        stage: None,
+        advice: None,
+    });
     let screen = fake.screen();
     assert_eq!(screen.matches(message).count(), 1, "{screen}");
     assert!(screen.contains("(tried 4 times)"), "{screen}");
@@ -377,6 +381,7 @@ fn notes_and_errors_are_shown() {
     fake.event(AgentEvent::Error {
         message: "the model cannot be asked: no network".to_owned(),
         stage: None,
+        advice: Some(Advice::Model),
     });
     fake.event(AgentEvent::TurnEnd { stop: StopCause::Error, error: Some("no network".to_owned()) });
     fake.done();

@@ -131,7 +131,7 @@ fn defers_events_until_conversation_is_loaded() {
         matches!(effects.as_slice(), [Effect::Ask(app::BackendRequest::Conversation { .. })]),
         "{effects:?}"
     );
-    let event = AgentEvent::Error { message: "the file was repaired".to_owned(), stage: None };
+    let event = AgentEvent::Error { message: "the file was repaired".to_owned(), stage: None, advice: None };
     let line = haft_protocol::rpc::EventLine { event: event.into(), session: Some(SESSION.to_owned()) };
     app::update(&mut state, now, UiEvent::Line(Box::new(line.into())));
     assert!(state.transcript().is_empty());

@@ -104,7 +104,7 @@ fn esc_restores_queue_after_failed_run() {
     fake.enter("go");
     fake.enter("not like this");
     fake.busy = false;
-    fake.event(AgentEvent::Error { message: "overloaded".into(), stage: None });
+    fake.event(AgentEvent::Error { message: "overloaded".into(), stage: None, advice: None });
     fake.event(AgentEvent::QueueUpdate {
         steering: vec!["not like this".into()],
         follow_up: Vec::new(),

@@ -280,7 +280,7 @@ fn shows_notes_about_run() {
         let error =
             "the context is larger than the model's window; use /compact, or a model with a larger one";
         shown.event(&E::TurnEnd { stop: StopCause::Error, error: Some(error.into()) });
-        shown.event(&E::Error { message: format!("the model failed: {error}"), stage: None });
+        shown.event(&E::Error { message: format!("the model failed: {error}"), stage: None, advice: None });
         shown.event(&E::TurnDiscarded { by: "guard".into(), reason: "it was about a secret".into() });
     }));
 }

@@ -67,7 +67,7 @@ fn happen(shown: &mut Shown, what: u8, which: u8, text: &str) {
         17 => E::ToolSkipped { id: call, name, reason: text },
         18 => E::Retry { attempt: 2, delay_ms: 1, message: text, max_attempts: None, reason: None },
         19 => E::TurnEnd { stop: StopCause::End, error: Some(text) },
-        20 => E::Error { message: text, stage: None },
+        20 => E::Error { message: text, stage: None, advice: None },
         21 => E::CompactionStart { reason: CompactReason::Manual },
         22 => E::CompactionEnd {
             summary: Some(text),

@@ -204,7 +204,7 @@ fn maps_events_between_turns() {
             error: None,
         },
         AgentEvent::Interrupted { hint_bytes: 2 },
-        AgentEvent::Error { message: "no model".into(), stage: Some(ErrorStage::Model) },
+        AgentEvent::Error { message: "no model".into(), stage: Some(ErrorStage::Model), advice: None },
         AgentEvent::Done,
     ];
     let told = told(events);
@@ -252,7 +252,7 @@ fn maps_end_of_turn() {
     status(AgentEvent::TurnEnd { stop: StopCause::Error, error: None }, "error");
     status(AgentEvent::TurnEnd { stop: StopCause::Aborted, error: None }, "aborted");
     status(AgentEvent::TurnDiscarded { by: "gate".into(), reason: "no".into() }, "aborted");
-    status(AgentEvent::Error { message: "x".into(), stage: None }, "error");
+    status(AgentEvent::Error { message: "x".into(), stage: None, advice: None }, "error");
 }
 
 #[test]

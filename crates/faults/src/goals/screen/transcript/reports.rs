@@ -30,7 +30,7 @@ pub(super) const SHELL: &[ScreenSink] = &[sink("command, output, errors", 4, sho
 
 pub(super) fn show_failures(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let [error, turn, gone, copied] = texts else { return Ok(()) };
-    stage.event(E::Error { message: error.clone(), stage: None });
+    stage.event(E::Error { message: error.clone(), stage: None, advice: None });
     stage.event(E::TurnEnd { stop: StopCause::Error, error: Some(turn.clone()) });
     stage.update(haft_tui::app::UiEvent::Edited(Err(gone.clone())));
     stage.update(haft_tui::app::UiEvent::Copied(Err(copied.clone())));

@@ -440,7 +440,8 @@ fn calls_have_complete_events() {
             | ModelEvent::Retry { .. }
             | ModelEvent::Fallback { .. }
             | ModelEvent::Answering(_)
-            | ModelEvent::Done(_)) => format!("{other:?}"),
+            | ModelEvent::Done(_)
+            | _) => format!("{other:?}"),
         })
         .collect();
     assert_eq!(events, ["start a f", "args a {", "args a }", "end a"]);

@@ -1,0 +1,136 @@
+//! Tests of sessions in a store of the embedding program.
+
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use haft_core::error::TurnErrorKind;
+use haft_core::session::entry::Name;
+use haft_core::session::{Durability, EntryStore, Session, SessionError};
+
+use crate::fake::{Script, run, says};
+
+/// Lines in memory, whose next append can fail.
+#[derive(Default)]
+struct Lines {
+    lines: Mutex<Vec<u8>>,
+    fails: AtomicBool,
+}
+
+impl Lines {
+    fn kinds(&self) -> Vec<String> {
+        let lines = self.load().unwrap();
+        let lines = String::from_utf8(lines).unwrap();
+        let kind = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()["type"].to_string();
+        lines.lines().map(|line| kind(line).trim_matches('"').to_owned()).collect()
+    }
+}
+
+impl EntryStore for Lines {
+    fn load(&self) -> io::Result<Vec<u8>> {
+        Ok(self.lines.lock().unwrap().clone())
+    }
+
+    fn append(&self, lines: &[u8]) -> io::Result<()> {
+        if self.fails.load(Ordering::Relaxed) {
+            return Err(io::Error::other("the database is away"));
+        }
+        self.lines.lock().unwrap().extend_from_slice(lines);
+        Ok(())
+    }
+}
+
+fn open(store: &Arc<Lines>) -> Session {
+    Session::in_store(Arc::clone(store) as Arc<dyn EntryStore>, Path::new("/work")).unwrap()
+}
+
+fn texts(session: &Session) -> Vec<String> {
+    let messages = session.context().messages;
+    messages.iter().map(|message| haft_protocol::content::joined_text(&shown(message))).collect()
+}
+
+fn shown(message: &haft_protocol::message::Message) -> Vec<haft_protocol::content::ContentBlock> {
+    use haft_protocol::content::ContentBlock;
+    use haft_protocol::message::Message;
+    match message {
+        Message::User { content, .. } => content.clone(),
+        Message::Assistant(answer) => vec![ContentBlock::text(answer.text())],
+        Message::Tool(result) => result.content.clone(),
+    }
+}
+
+#[tokio::test]
+async fn agent_continues_from_the_store() {
+    let store = Arc::new(Lines::default());
+    let session = open(&store);
+    let agent = Script::new(vec![says("one")]).agent().session(session.clone()).build().unwrap();
+    run(&agent).await.1.unwrap();
+    session.flush().await.unwrap();
+    assert_eq!(store.kinds(), ["session", "model_change", "message", "message"]);
+
+    let again = open(&store);
+    assert_eq!((again.id(), again.leaf(), again.path()), (session.id(), session.leaf(), None));
+    assert_eq!(texts(&again), ["go", "one"]);
+    let agent = Script::new(vec![says("two")]).agent().session(again.clone()).build().unwrap();
+    run(&agent).await.1.unwrap();
+    again.flush().await.unwrap();
+    assert_eq!(texts(&open(&store)), ["go", "one", "go", "two"]);
+    assert_eq!(store.kinds().iter().filter(|kind| *kind == "session").count(), 1);
+}
+
+#[tokio::test]
+async fn session_without_content_leaves_nothing() {
+    let store = Arc::new(Lines::default());
+    open(&store).flush().await.unwrap();
+    assert_eq!(store.kinds(), [""; 0]);
+}
+
+#[tokio::test]
+async fn entries_that_the_store_refused_are_stored_later() {
+    let store = Arc::new(Lines::default());
+    let session = open(&store);
+    let agent = Script::new(vec![says("one"), says("two")]).agent().session(session.clone()).build().unwrap();
+    store.fails.store(true, Ordering::Relaxed);
+    let TurnErrorKind::Session { reason } = run(&agent).await.1.unwrap_err().kind else { panic!("another") };
+    assert!(reason.contains("the store of the session: the database is away"), "{reason}");
+    assert!(matches!(session.flush().await, Err(SessionError::Io { .. })));
+    assert_eq!(store.kinds(), [""; 0]);
+
+    store.fails.store(false, Ordering::Relaxed);
+    run(&agent).await.1.unwrap();
+    session.flush().await.unwrap();
+    assert_eq!(texts(&open(&store)), texts(&session));
+    assert_eq!(texts(&session), ["go", "go", "two"], "the first prompt was never answered");
+    assert_eq!(open(&store).entries().unwrap().len(), session.entries().unwrap().len());
+}
+
+#[tokio::test]
+async fn last_handle_stores_everything() {
+    let store = Arc::new(Lines::default());
+    let session = open(&store);
+    session.append(Name { name: "a".into() }, Durability::Soon).await.unwrap();
+    drop(session);
+    while store.kinds().is_empty() {
+        // sleep: the thread of the session stores the lines within a second
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    assert_eq!(open(&store).name().unwrap().as_deref(), Some("a"));
+}
+
+#[tokio::test]
+async fn fork_is_saved_in_another_store() {
+    let (store, other) = (Arc::new(Lines::default()), Arc::new(Lines::default()));
+    let session = open(&store);
+    let first = session.append(Name { name: "a".into() }, Durability::Now).await.unwrap();
+    session.append(Name { name: "b".into() }, Durability::Now).await.unwrap();
+    let fork = session.fork(Some(first)).unwrap();
+    fork.save_in(Arc::clone(&other) as Arc<dyn EntryStore>).unwrap();
+    fork.flush().await.unwrap();
+    let again = open(&other);
+    assert_eq!((again.name().unwrap().as_deref(), again.id()), (Some("a"), fork.id()));
+    assert_eq!(again.header().forked_from.map(|origin| origin.session), Some(session.id()));
+    assert_eq!(store.kinds().len(), 3);
+    let twice = fork.save_in(other);
+    assert!(matches!(twice, Err(SessionError::AlreadySaved)), "{twice:?}");
+}
