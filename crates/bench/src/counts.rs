@@ -46,12 +46,12 @@ pub(crate) fn run(write: bool) -> Result<bool> {
         println!("SKIP counts: printed but not judged, because the builds differ\n{difference}");
         return Ok(true);
     }
-    print!("{}", advice(&judgments));
+    print!("{}", advice_text(&judgments));
     Ok(judgments.iter().all(|judgment| judgment.change.passes()))
 }
 
 /// Returns the next step for the reader.
-fn advice(judgments: &[PathComparison<'_>]) -> &'static str {
+fn advice_text(judgments: &[PathComparison<'_>]) -> &'static str {
     let any = |change| judgments.iter().any(|judgment| judgment.change == change);
     if any(CountChange::More) {
         "Paths marked `more` exceed the baseline by more than 5 %. If that is intended,\n\
@@ -110,7 +110,7 @@ mod tests {
     fn advice_names_worst_change() {
         let advise = |changes: &[CountChange]| {
             let judge = |&change| PathComparison { path: "x", before: None, now: None, change };
-            advice(&changes.iter().map(judge).collect::<Vec<_>>())
+            advice_text(&changes.iter().map(judge).collect::<Vec<_>>())
         };
         assert_eq!(advise(&[CountChange::Same]), "");
         assert!(advise(&[CountChange::Fewer, CountChange::Same]).contains("improved"));

@@ -7,7 +7,7 @@ use crate::exit::Exit;
 
 /// Returns the message with the flags or commands for the next step.
 pub(crate) fn with_hint(message: &str, advice: Option<Advice>) -> String {
-    match advice.and_then(hint) {
+    match advice.and_then(flag_hint) {
         Some(hint) => format!("{message}; {hint}"),
         None => message.to_owned(),
     }
@@ -20,15 +20,15 @@ pub(crate) fn error_text(error: &anyhow::Error) -> String {
 
 /// Returns the next step after an error of haft's libraries.
 pub(crate) fn error_advice(error: &anyhow::Error) -> Option<Advice> {
-    fn find<E: std::error::Error + Send + Sync + 'static>(error: &anyhow::Error) -> Option<&E> {
+    fn find_error<E: std::error::Error + Send + Sync + 'static>(error: &anyhow::Error) -> Option<&E> {
         error.downcast_ref().or_else(|| Exit::error_beneath(error))
     }
-    let choice = find::<ChooseError>(error).and_then(ChooseError::advice);
-    let config = || find::<ConfigError>(error).and_then(ConfigError::advice);
-    choice.or_else(config).or_else(|| find::<ModelError>(error)?.advice)
+    let choice = find_error::<ChooseError>(error).and_then(ChooseError::advice);
+    let config = || find_error::<ConfigError>(error).and_then(ConfigError::advice);
+    choice.or_else(config).or_else(|| find_error::<ModelError>(error)?.advice)
 }
 
-fn hint(advice: Advice) -> Option<&'static str> {
+fn flag_hint(advice: Advice) -> Option<&'static str> {
     Some(match advice {
         Advice::ApiKey => "`haft login` saves a key, --api-key passes one",
         Advice::BaseUrl => "--base-url sets the address",

@@ -56,9 +56,9 @@ fn allows_interactive(args: &RunArgs) -> bool {
 
 pub(crate) fn run(args: RunArgs) -> anyhow::Result<Exit> {
     // Notes printed before the screen opens would disappear behind it.
-    notes::hold();
+    notes::hold_notes();
     let outcome = run_with_setup(args);
-    notes::release();
+    notes::release_notes();
     outcome
 }
 
@@ -147,7 +147,7 @@ async fn serve_screen(
     });
     let served = AssertUnwindSafe(served).catch_unwind().await;
     // After this, no task sends lines to the screen.
-    notes::hold();
+    notes::hold_notes();
     shells.stop_all();
     let shown = match screen {
         Some(screen) => screen.end().await,

@@ -166,6 +166,25 @@ impl Session {
         SessionState::open_read_only(path).map(Self::new)
     }
 
+    /// Opens the session in a store of the embedding program, or creates a session for a working directory if the store
+    /// has no lines. A session without content leaves nothing in the store. All entries stay in memory. No lock
+    /// prevents another process from using the same lines. Blocks the thread while it loads the lines.
+    ///
+    /// # Errors
+    /// [`SessionError::Newer`], [`SessionError::Io`].
+    pub fn in_store(store: Arc<dyn EntryStore>, cwd: &Path) -> Result<Self, SessionError> {
+        SessionState::in_store(store, cwd).map(Self::new)
+    }
+
+    /// Saves a session in memory, such as a fork of a session in a store, to a store without lines. The entries so far
+    /// are stored with the next one, or by [`flush`](Self::flush).
+    ///
+    /// # Errors
+    /// [`SessionError::AlreadySaved`] if the session has a file or a store.
+    pub fn save_in(&self, store: Arc<dyn EntryStore>) -> Result<(), SessionError> {
+        self.shared.lock().save_in(store)
+    }
+
     fn new(state: SessionState) -> Self {
         let shared = SharedSession { state: Arc::new(Mutex::new(state)), syncer: OnceLock::new() };
         Self { shared: Arc::new(shared), clock: Arc::new(current_time) }
@@ -443,7 +462,7 @@ fn sync(state: &Mutex<SessionState>) -> Result<(), SessionError> {
                 }
             }
             SyncTask::Store { store, lines, given } => {
-                let outcome = store.append(&lines);
+                let outcome = store.append_lines(&lines);
                 return lock(state).finish_store(lines.len(), given, outcome);
             }
             SyncTask::Move(moving) => {

@@ -14,7 +14,7 @@ enum NoteDestination {
 
 static PLACE: Mutex<NoteDestination> = Mutex::new(NoteDestination::StandardError);
 
-pub(crate) fn hold() {
+pub(crate) fn hold_notes() {
     let mut place = lock_destination();
     if !matches!(*place, NoteDestination::Held(_)) {
         *place = NoteDestination::Held(Vec::new());
@@ -29,7 +29,7 @@ pub(crate) fn show(shows: impl Fn(&str) + Send + Sync + 'static) {
 }
 
 /// Sends notes to standard error from now on, beginning with the kept ones.
-pub(crate) fn release() {
+pub(crate) fn release_notes() {
     let before = std::mem::replace(&mut *lock_destination(), NoteDestination::StandardError);
     take_held_notes(before).iter().for_each(|text| super::note(text));
 }
@@ -69,15 +69,15 @@ mod tests {
     #[test]
     fn shows_held_notes_in_order() {
         let shown = Arc::new(Mutex::new(Vec::new()));
-        hold();
+        hold_notes();
         note("one");
         let seen = Arc::clone(&shown);
         show(move |text| seen.lock().unwrap().push(text.to_owned()));
         note("two");
-        hold();
+        hold_notes();
         note("three");
         assert_eq!(*shown.lock().unwrap(), ["one", "two"]);
-        release();
+        release_notes();
         note("four");
         assert_eq!(shown.lock().unwrap().len(), 2);
     }

@@ -1,11 +1,6 @@
 //! `EntryStore`: a session in a store of the embedding program.
 
 use std::io;
-use std::path::Path;
-use std::sync::Arc;
-
-use super::state::SessionState;
-use super::{Session, SessionError};
 
 /// The lines of one session in a store of the embedding program, such as a table of a database.
 ///
@@ -21,11 +16,11 @@ use super::{Session, SessionError};
 /// struct Lines(Mutex<Vec<u8>>);
 ///
 /// impl EntryStore for Lines {
-///     fn load(&self) -> io::Result<Vec<u8>> {
+///     fn load_lines(&self) -> io::Result<Vec<u8>> {
 ///         Ok(self.0.lock().unwrap().clone())
 ///     }
 ///
-///     fn append(&self, lines: &[u8]) -> io::Result<()> {
+///     fn append_lines(&self, lines: &[u8]) -> io::Result<()> {
 ///         self.0.lock().unwrap().extend_from_slice(lines);
 ///         Ok(())
 ///     }
@@ -47,7 +42,7 @@ pub trait EntryStore: Send + Sync {
     ///
     /// # Errors
     /// The store's error; the session is not opened.
-    fn load(&self) -> io::Result<Vec<u8>>;
+    fn load_lines(&self) -> io::Result<Vec<u8>>;
 
     /// Appends lines of JSON: the header of a new session, then one line for each entry. When this returns, an entry
     /// that the agent waits for counts as saved. haft calls this on a thread of its own, never twice at the same time,
@@ -55,26 +50,5 @@ pub trait EntryStore: Send + Sync {
     ///
     /// # Errors
     /// The store's error. The store has none of the lines then; haft appends them again with the next ones.
-    fn append(&self, lines: &[u8]) -> io::Result<()>;
-}
-
-impl Session {
-    /// Opens the session in a store of the embedding program, or creates a session for a working directory if the store
-    /// has no lines. A session without content leaves nothing in the store. All entries stay in memory. No lock
-    /// prevents another process from using the same lines. Blocks the thread while it loads the lines.
-    ///
-    /// # Errors
-    /// [`SessionError::Newer`], [`SessionError::Io`].
-    pub fn in_store(store: Arc<dyn EntryStore>, cwd: &Path) -> Result<Self, SessionError> {
-        SessionState::in_store(store, cwd).map(Self::new)
-    }
-
-    /// Saves a session in memory, such as a fork of a session in a store, to a store without lines. The entries so far
-    /// are stored with the next one, or by [`flush`](Self::flush).
-    ///
-    /// # Errors
-    /// [`SessionError::AlreadySaved`] if the session has a file or a store.
-    pub fn save_in(&self, store: Arc<dyn EntryStore>) -> Result<(), SessionError> {
-        self.shared.lock().save_in(store)
-    }
+    fn append_lines(&self, lines: &[u8]) -> io::Result<()>;
 }

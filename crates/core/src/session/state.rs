@@ -185,7 +185,7 @@ impl SessionState {
 
     pub(super) fn in_store(store: Arc<dyn EntryStore>, cwd: &Path) -> Result<Self, SessionError> {
         let place = Path::new("the store of the session");
-        let lines = store.load().map_err(|error| SessionError::from_io("read", place, error))?;
+        let lines = store.load_lines().map_err(|error| SessionError::from_io("read", place, error))?;
         let begun = !lines.is_empty();
         let kept = SessionStorage::Store { store, owed: Vec::new(), begun };
         if !begun {

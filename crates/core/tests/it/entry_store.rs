@@ -19,8 +19,8 @@ struct Lines {
 }
 
 impl Lines {
-    fn kinds(&self) -> Vec<String> {
-        let lines = self.load().unwrap();
+    fn line_kinds(&self) -> Vec<String> {
+        let lines = self.load_lines().unwrap();
         let lines = String::from_utf8(lines).unwrap();
         let kind = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()["type"].to_string();
         lines.lines().map(|line| kind(line).trim_matches('"').to_owned()).collect()
@@ -28,11 +28,11 @@ impl Lines {
 }
 
 impl EntryStore for Lines {
-    fn load(&self) -> io::Result<Vec<u8>> {
+    fn load_lines(&self) -> io::Result<Vec<u8>> {
         Ok(self.lines.lock().unwrap().clone())
     }
 
-    fn append(&self, lines: &[u8]) -> io::Result<()> {
+    fn append_lines(&self, lines: &[u8]) -> io::Result<()> {
         if self.fails.load(Ordering::Relaxed) {
             return Err(io::Error::other("the database is away"));
         }
@@ -41,16 +41,16 @@ impl EntryStore for Lines {
     }
 }
 
-fn open(store: &Arc<Lines>) -> Session {
+fn open_session(store: &Arc<Lines>) -> Session {
     Session::in_store(Arc::clone(store) as Arc<dyn EntryStore>, Path::new("/work")).unwrap()
 }
 
-fn texts(session: &Session) -> Vec<String> {
+fn message_texts(session: &Session) -> Vec<String> {
     let messages = session.context().messages;
-    messages.iter().map(|message| haft_protocol::content::joined_text(&shown(message))).collect()
+    messages.iter().map(|message| haft_protocol::content::joined_text(&shown_content(message))).collect()
 }
 
-fn shown(message: &haft_protocol::message::Message) -> Vec<haft_protocol::content::ContentBlock> {
+fn shown_content(message: &haft_protocol::message::Message) -> Vec<haft_protocol::content::ContentBlock> {
     use haft_protocol::content::ContentBlock;
     use haft_protocol::message::Message;
     match message {
@@ -63,74 +63,74 @@ fn shown(message: &haft_protocol::message::Message) -> Vec<haft_protocol::conten
 #[tokio::test]
 async fn agent_continues_from_the_store() {
     let store = Arc::new(Lines::default());
-    let session = open(&store);
+    let session = open_session(&store);
     let agent = Script::new(vec![says("one")]).agent().session(session.clone()).build().unwrap();
     run(&agent).await.1.unwrap();
     session.flush().await.unwrap();
-    assert_eq!(store.kinds(), ["session", "model_change", "message", "message"]);
+    assert_eq!(store.line_kinds(), ["session", "model_change", "message", "message"]);
 
-    let again = open(&store);
+    let again = open_session(&store);
     assert_eq!((again.id(), again.leaf(), again.path()), (session.id(), session.leaf(), None));
-    assert_eq!(texts(&again), ["go", "one"]);
+    assert_eq!(message_texts(&again), ["go", "one"]);
     let agent = Script::new(vec![says("two")]).agent().session(again.clone()).build().unwrap();
     run(&agent).await.1.unwrap();
     again.flush().await.unwrap();
-    assert_eq!(texts(&open(&store)), ["go", "one", "go", "two"]);
-    assert_eq!(store.kinds().iter().filter(|kind| *kind == "session").count(), 1);
+    assert_eq!(message_texts(&open_session(&store)), ["go", "one", "go", "two"]);
+    assert_eq!(store.line_kinds().iter().filter(|kind| *kind == "session").count(), 1);
 }
 
 #[tokio::test]
 async fn session_without_content_leaves_nothing() {
     let store = Arc::new(Lines::default());
-    open(&store).flush().await.unwrap();
-    assert_eq!(store.kinds(), [""; 0]);
+    open_session(&store).flush().await.unwrap();
+    assert_eq!(store.line_kinds(), [""; 0]);
 }
 
 #[tokio::test]
 async fn entries_that_the_store_refused_are_stored_later() {
     let store = Arc::new(Lines::default());
-    let session = open(&store);
+    let session = open_session(&store);
     let agent = Script::new(vec![says("one"), says("two")]).agent().session(session.clone()).build().unwrap();
     store.fails.store(true, Ordering::Relaxed);
     let TurnErrorKind::Session { reason } = run(&agent).await.1.unwrap_err().kind else { panic!("another") };
     assert!(reason.contains("the store of the session: the database is away"), "{reason}");
     assert!(matches!(session.flush().await, Err(SessionError::Io { .. })));
-    assert_eq!(store.kinds(), [""; 0]);
+    assert_eq!(store.line_kinds(), [""; 0]);
 
     store.fails.store(false, Ordering::Relaxed);
     run(&agent).await.1.unwrap();
     session.flush().await.unwrap();
-    assert_eq!(texts(&open(&store)), texts(&session));
-    assert_eq!(texts(&session), ["go", "go", "two"], "the first prompt was never answered");
-    assert_eq!(open(&store).entries().unwrap().len(), session.entries().unwrap().len());
+    assert_eq!(message_texts(&open_session(&store)), message_texts(&session));
+    assert_eq!(message_texts(&session), ["go", "go", "two"], "the first prompt was never answered");
+    assert_eq!(open_session(&store).entries().unwrap().len(), session.entries().unwrap().len());
 }
 
 #[tokio::test]
 async fn last_handle_stores_everything() {
     let store = Arc::new(Lines::default());
-    let session = open(&store);
+    let session = open_session(&store);
     session.append(Name { name: "a".into() }, Durability::Soon).await.unwrap();
     drop(session);
-    while store.kinds().is_empty() {
+    while store.line_kinds().is_empty() {
         // sleep: the thread of the session stores the lines within a second
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
-    assert_eq!(open(&store).name().unwrap().as_deref(), Some("a"));
+    assert_eq!(open_session(&store).name().unwrap().as_deref(), Some("a"));
 }
 
 #[tokio::test]
 async fn fork_is_saved_in_another_store() {
     let (store, other) = (Arc::new(Lines::default()), Arc::new(Lines::default()));
-    let session = open(&store);
+    let session = open_session(&store);
     let first = session.append(Name { name: "a".into() }, Durability::Now).await.unwrap();
     session.append(Name { name: "b".into() }, Durability::Now).await.unwrap();
     let fork = session.fork(Some(first)).unwrap();
     fork.save_in(Arc::clone(&other) as Arc<dyn EntryStore>).unwrap();
     fork.flush().await.unwrap();
-    let again = open(&other);
+    let again = open_session(&other);
     assert_eq!((again.name().unwrap().as_deref(), again.id()), (Some("a"), fork.id()));
     assert_eq!(again.header().forked_from.map(|origin| origin.session), Some(session.id()));
-    assert_eq!(store.kinds().len(), 3);
+    assert_eq!(store.line_kinds().len(), 3);
     let twice = fork.save_in(other);
     assert!(matches!(twice, Err(SessionError::AlreadySaved)), "{twice:?}");
 }

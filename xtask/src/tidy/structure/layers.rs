@@ -10,6 +10,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "bin",
             "timeouts",
             "exit",
+            "advice",
             "interrupt",
             "sandbox",
             "token",
