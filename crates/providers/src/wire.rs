@@ -4,14 +4,19 @@
 //! an answer, and `http` sends and receives both.
 
 mod answer;
+#[cfg(feature = "anthropic")]
 mod anthropic;
 mod body;
+#[cfg(feature = "openai")]
 mod chat;
 mod error;
 mod events;
+#[cfg(feature = "gemini")]
 mod gemini;
 mod json;
+#[cfg(feature = "ollama")]
 mod ollama;
+#[cfg(feature = "openai")]
 mod responses;
 #[cfg(test)]
 mod test_support;
@@ -24,13 +29,18 @@ use haft_core::tool::ToolSpec;
 use haft_protocol::message::Message;
 
 pub(crate) use answer::{AnswerBuilder, AnswerDecoder};
+#[cfg(feature = "anthropic")]
 pub(crate) use anthropic::AnthropicMessages;
 pub(crate) use body::{RequestBody, TurnCache};
-pub(crate) use chat::{CatalogEntry, ChatCompletions, ChatServer};
+#[cfg(feature = "openai")]
+pub(crate) use chat::{CatalogEntry, ChatCompletions};
 pub(crate) use error::{AnswerError, ConnectionFailure, ConnectionStage, ErrorResponse, root_cause};
 pub(crate) use events::{EventFraming, EventReader};
+#[cfg(feature = "gemini")]
 pub(crate) use gemini::GeminiContent;
+#[cfg(feature = "ollama")]
 pub(crate) use ollama::OllamaChat;
+#[cfg(feature = "openai")]
 pub(crate) use responses::OpenAiResponses;
 pub(crate) use turn::ConversationTurn;
 
@@ -38,6 +48,11 @@ pub(crate) use turn::ConversationTurn;
 pub(crate) trait WireFormat: fmt::Debug + Send + Sync {
     /// Returns the path of the endpoint below `base`, the path of the API's address, with its query.
     fn path(&self, base: &str, model: &str) -> String;
+
+    /// True if the server may accept thinking options for any model.
+    fn accepts_thinking(&self) -> bool {
+        true
+    }
 
     /// Returns the framing of an answer.
     fn framing(&self) -> EventFraming {

@@ -17,7 +17,7 @@ use super::HttpSetup;
 use super::answer_stream::EncodedRequest;
 use crate::catalog::{self, ModelSpec, SamplingRule};
 use crate::config::ApiDialect;
-use crate::wire::{ChatServer, ModelQuirks, RequestBody, ThinkingOption, WireRequest};
+use crate::wire::{ModelQuirks, RequestBody, ThinkingOption, WireRequest};
 
 /// Encodes a request.
 ///
@@ -204,8 +204,7 @@ fn thinking_option(setup: &HttpSetup, wanted: ThinkingLevel, most: Option<u64>) 
 /// True if the server may accept thinking options. An unknown server of Chat Completions gets them only for a model
 /// with levels that the user configured.
 fn accepts_thinking(setup: &HttpSetup) -> bool {
-    setup.dialect != ApiDialect::OpenAiChat
-        || ChatServer::find(&setup.provider).is_some()
+    setup.endpoint.format.accepts_thinking()
         || setup.own_facts.thinking.as_ref().is_some_and(|levels| levels.len() >= 2)
 }
 

@@ -124,7 +124,7 @@ impl TurnCache {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "anthropic"))]
 mod tests {
     use haft_protocol::content::ContentBlock;
     use proptest::prelude::*;

@@ -27,10 +27,9 @@ use super::{AnswerDecoder, ConversationTurn, WireFormat, WireRequest};
 use call_ids::CallIdRule;
 use model::ChatModel;
 use native::{FilledDetail, NativeAnswer, RawFields, ThinkingField, joined_thinking};
-use server::{ReasoningOptions, ThinkingSwitch};
+use server::{ChatServer, ReasoningOptions, ThinkingSwitch};
 
 pub(crate) use model::CatalogEntry;
-pub(crate) use server::ChatServer;
 
 /// The format of Chat Completions, for one model of one server.
 #[derive(Debug)]
@@ -182,6 +181,10 @@ fn data_url<S: Serializer>(image: &&Image, serializer: S) -> Result<S::Ok, S::Er
 impl WireFormat for ChatCompletions {
     fn path(&self, base: &str, _model: &str) -> String {
         format!("{}/chat/completions", base.trim_end_matches('/'))
+    }
+
+    fn accepts_thinking(&self) -> bool {
+        self.server.is_known()
     }
 
     fn write_head(&self, request: &WireRequest<'_>, out: &mut Vec<u8>) {

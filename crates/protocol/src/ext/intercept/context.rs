@@ -17,7 +17,8 @@ use crate::read::null_is_default;
 use crate::thinking::ThinkingLevel;
 
 /// Before a request to the model. The session does not change.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InterceptContext {
     /// The number of the request since the prompt, from 1.
     pub step: u32,
@@ -44,7 +45,8 @@ pub struct InterceptContext {
 }
 
 /// Further options of a request. An absent option has its configured or default value.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RequestOptions {
     // Without `default`, so that a list is rejected.
     /// The maximum length of the answer in tokens.
@@ -56,7 +58,8 @@ pub struct RequestOptions {
 }
 
 /// A tool that a request offers to the model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RequestTool {
     /// The tool's name.
     pub name: String,
@@ -64,7 +67,7 @@ pub struct RequestTool {
     pub description: String,
     /// JSON Schema of the arguments.
     #[serde(deserialize_with = "crate::json::object")]
-    #[schemars(schema_with = "crate::json::object_schema")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
     pub schema: RawJson,
 }
 
