@@ -5,6 +5,7 @@ mod chat_fallback;
 mod client;
 mod endpoint;
 mod failure;
+mod final_answer;
 mod request;
 mod run;
 mod simple_get;

@@ -82,11 +82,11 @@ fn adds(name: &str) -> RequestEdit {
 #[tokio::test]
 async fn edit_affects_one_request_but_not_the_transcript() {
     let script = Script::new(vec![calls(vec![call("t1", "echo", "{}")]), says("ok")]);
-    let options = RequestOptions { max_tokens: Some(9), temperature: Some(0.0) };
+    let options = RequestOptions { max_tokens: Some(9), temperature: Some(0.0), ..RequestOptions::default() };
     let edit = RequestEdit {
         messages: Some(vec![said("other")]),
         add_tools: vec![ToolSpec::new("more", "More.")],
-        options: Some(options),
+        options: Some(options.clone()),
         thinking: Some(ThinkingLevel::High),
         model: None,
     };
@@ -103,7 +103,7 @@ async fn edit_affects_one_request_but_not_the_transcript() {
         .iter()
         .map(|request| {
             let tools: Vec<_> = request.tools.iter().map(|tool| tool.name.clone()).collect();
-            (texts(&request.messages), tools, request.options, request.thinking)
+            (texts(&request.messages), tools, request.options.clone(), request.thinking)
         })
         .collect();
     let strings = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>();
@@ -165,7 +165,7 @@ fn reports_rejected_edits() {
     check_refused(none(), &[]);
     check_refused(RequestEdit { messages: Some(Vec::new()), ..none() }, &["the edit removes all messages"]);
     let options = |max_tokens, temperature| RequestEdit {
-        options: Some(RequestOptions { max_tokens, temperature }),
+        options: Some(RequestOptions { max_tokens, temperature, ..RequestOptions::default() }),
         ..none()
     };
     check_refused(options(Some(0), None), &["max_tokens is 0; set it to at least 1"]);

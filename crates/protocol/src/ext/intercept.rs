@@ -59,7 +59,9 @@ pub use before_provider_request::{BeforeProviderRequestDecision, InterceptBefore
 pub use before_settle::{BeforeSettleDecision, InterceptBeforeSettle};
 pub use before_switch::{BeforeSwitchDecision, InterceptBeforeSwitch, SwitchReason};
 pub use before_tree::{BeforeTreeDecision, InterceptBeforeTree};
-pub use context::{ContextChange, ContextDecision, InterceptContext, RequestOptions, RequestTool};
+pub use context::{
+    ContextChange, ContextDecision, InterceptContext, RequestOptions, RequestTool, ToolChoice,
+};
 pub use input::{InputDecision, InterceptInput};
 pub use message_end::{InterceptMessageEnd, MessageEndDecision};
 pub use project_trust::{InterceptProjectTrust, ProjectTrustDecision, TrustOpinion};

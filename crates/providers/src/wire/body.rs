@@ -124,7 +124,8 @@ impl TurnCache {
     }
 }
 
-#[cfg(all(test, feature = "anthropic"))]
+#[cfg(test)]
+#[cfg(feature = "anthropic")]
 mod tests {
     use haft_protocol::content::ContentBlock;
     use proptest::prelude::*;

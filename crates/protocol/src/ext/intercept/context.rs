@@ -45,7 +45,7 @@ pub struct InterceptContext {
 }
 
 /// Further options of a request. An absent option has its configured or default value.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RequestOptions {
     // Without `default`, so that a list is rejected.
@@ -55,6 +55,31 @@ pub struct RequestOptions {
     /// The temperature: 0 or more, usually at most 1 or 2. Not sent to models that do not accept one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
+    /// The share of the most likely tokens that an answer is chosen from: more than 0, at most 1. Not sent to models
+    /// that accept no temperature.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub top_p: Option<f64>,
+    /// The texts that end the answer. The answer does not contain them.
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+    pub stop: Vec<String>,
+    /// The tool calls that the answer may or must have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_choice: Option<ToolChoice>,
+}
+
+/// The tool calls that an answer may or must have.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ToolChoice {
+    /// The model decides: the default.
+    Auto,
+    /// No call.
+    None,
+    /// At least one call, of any tool.
+    Required,
+    /// A call of this tool.
+    Tool(String),
 }
 
 /// A tool that a request offers to the model.
@@ -179,7 +204,7 @@ mod tests {
         check(r#","model":"anthropic/claude""#, change(ContextChange { model, ..ContextChange::default() }));
         let thinking = Some(ThinkingLevel::Low);
         check(r#","thinking":"low""#, change(ContextChange { thinking, ..ContextChange::default() }));
-        let options = Some(RequestOptions { max_tokens: Some(9), temperature: None });
+        let options = Some(RequestOptions { max_tokens: Some(9), ..RequestOptions::default() });
         check(
             r#","options":{"max_tokens":9}"#,
             change(ContextChange { options, ..ContextChange::default() }),

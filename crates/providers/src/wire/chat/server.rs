@@ -73,6 +73,15 @@ impl ChatServer {
         *self != COMPATIBLE
     }
 
+    /// True if the server takes the schema of an answer. Local servers cannot follow it and call tools.
+    pub(super) fn takes_schemas(&self, has_tools: bool) -> bool {
+        match self.name {
+            "openai" | "openai-chat" => true,
+            "ollama" | "llama.cpp" | "llamacpp" => !has_tools,
+            _ => false,
+        }
+    }
+
     pub(super) fn is_openai(&self) -> bool {
         matches!(self.name, "openai" | "openai-chat")
     }
