@@ -73,7 +73,7 @@ impl LibraryBuild {
     }
 
     /// Returns the lines `name version features` of all crates that a build of the library compiles, without its own.
-    fn dependencies(&self) -> Result<BTreeSet<String>> {
+    fn list_dependencies(&self) -> Result<BTreeSet<String>> {
         let output = repo::cargo()
             .args(["tree", "--locked", "--edges", "normal", "--prefix", "none", "--no-dedupe"])
             .args(["--format", "{p} {f}", "--package", self.package])
@@ -116,7 +116,7 @@ pub(crate) fn check_dependencies() -> Result<Vec<String>> {
     let page = repo::read(PAGE)?;
     let mut problems = Vec::new();
     for build in BUILDS {
-        problems.extend(build.find_problems(&page, &build.dependencies()?));
+        problems.extend(build.find_problems(&page, &build.list_dependencies()?));
     }
     Ok(problems)
 }

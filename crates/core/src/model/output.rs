@@ -64,7 +64,7 @@ impl OutputSchema {
     }
 
     /// Returns the schema.
-    pub fn schema(&self) -> &RawJson {
+    pub fn json_schema(&self) -> &RawJson {
         &self.schema
     }
 
@@ -79,7 +79,7 @@ impl OutputSchema {
     }
 
     /// Returns the message that asks a model to correct its answer.
-    pub(crate) fn correction(&self, mistake: &str) -> String {
+    pub(crate) fn correction_message(&self, mistake: &str) -> String {
         format!(
             "Your answer does not fit its JSON schema: {mistake}\nAnswer again with one JSON object that fits the \
              schema, and with nothing else. The schema: {}",

@@ -32,12 +32,16 @@ impl AnswerDemand {
         let output = self.output.as_ref().filter(|_| self.corrections < MAX_CORRECTIONS)?;
         let mistake = output.check(answer).err()?;
         self.corrections += 1;
-        Some(output.correction(&mistake))
+        Some(output.correction_message(&mistake))
     }
 
     /// Returns the options of the next request. Calls are demanded until the first answer only: otherwise the run would
     /// never end.
-    pub(super) fn options(&self, configured: &RequestOptions, tools: &[Arc<ToolSpec>]) -> RequestOptions {
+    pub(super) fn request_options(
+        &self,
+        configured: &RequestOptions,
+        tools: &[Arc<ToolSpec>],
+    ) -> RequestOptions {
         let mut options = configured.clone();
         let demands = matches!(options.tool_choice, Some(ToolChoice::Required | ToolChoice::Tool(_)));
         if tools.is_empty() || (demands && self.is_answered) {

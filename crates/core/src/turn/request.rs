@@ -57,7 +57,7 @@ impl<'a> RequestDraft<'a> {
             // valid.
             system,
             messages: run.agent.transcript.messages(),
-            options: demand.options(&run.agent.config.options, &tools),
+            options: demand.request_options(&run.agent.config.options, &tools),
             tools,
             thinking: setup.thinking,
             last,
@@ -88,14 +88,10 @@ impl<'a> RequestDraft<'a> {
                 };
             return Err(record_refusal(run, refusal));
         }
+        self.check_choice(&self.request.options)
+            .map_err(|reason| TurnInput::Failed(ModelError::new(ModelErrorKind::Rejected, reason)))?;
         run.emitter.emit(request_event(&self.request));
         let OutgoingRequest { system, messages, tools, thinking, options, .. } = self.request;
-        if let Some(ToolChoice::Tool(name)) = &options.tool_choice
-            && !tools.iter().any(|tool| tool.name == *name)
-        {
-            let message = format!("the tool choice names {name:?}, but no such tool is offered to the model");
-            return Err(TurnInput::Failed(ModelError::new(ModelErrorKind::Rejected, message)));
-        }
         let (review, output_schema) = (run.agent.request_review(), self.demand.output.clone());
         let request = ModelRequest { system, messages, tools, thinking, options, output_schema, review };
         Ok((self.model, request))
@@ -120,13 +116,24 @@ impl<'a> RequestDraft<'a> {
             refused.extend(self.add_tool(tool).err());
         }
         if let Some(options) = options {
-            match check_options(&options) {
+            match check_options(&options).and_then(|()| self.check_choice(&options)) {
                 Ok(()) => self.request.options = options,
                 Err(detail) => refused.push(detail),
             }
         }
         self.request.thinking = thinking.unwrap_or(self.request.thinking);
         refused
+    }
+
+    fn check_choice(&self, options: &RequestOptions) -> Result<(), String> {
+        match &options.tool_choice {
+            Some(ToolChoice::Tool(name)) if !self.request.tools.iter().any(|tool| tool.name == *name) => {
+                Err(format!("the tool choice names {name:?}, but no such tool is offered to the model"))
+            }
+            Some(ToolChoice::Tool(_) | ToolChoice::Auto | ToolChoice::None | ToolChoice::Required) | None => {
+                Ok(())
+            }
+        }
     }
 
     async fn select_model(&mut self, name: &str) -> Result<(), String> {

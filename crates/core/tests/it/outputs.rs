@@ -33,7 +33,7 @@ async fn answer_becomes_a_value_of_its_type() {
     let schemas: Vec<_> = requests.iter().map(|request| request.output_schema.as_ref().unwrap()).collect();
     assert_eq!(schemas.len(), 2);
     assert_eq!(schemas[0].name(), "Place");
-    assert!(schemas[0].schema().as_str().contains("The English name."), "{:?}", schemas[0]);
+    assert!(schemas[0].json_schema().as_str().contains("The English name."), "{:?}", schemas[0]);
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use haft_core::hooks::{
     BeforeModelRequest, CancellationToken, OutgoingRequest, Refusal, RequestDecision, RequestEdit,
 };
 use haft_core::model::{
-    Model, ModelError, ModelErrorKind, ModelInfo, ModelSource, RequestOptions, ThinkingLevel,
+    Model, ModelError, ModelErrorKind, ModelInfo, ModelSource, RequestOptions, ThinkingLevel, ToolChoice,
 };
 use haft_core::tool::{ToolOutput, ToolSpec};
 use haft_protocol::RawJson;
@@ -170,6 +170,12 @@ fn reports_rejected_edits() {
     };
     check_refused(options(Some(0), None), &["max_tokens is 0; set it to at least 1"]);
     check_refused(options(None, Some(-1.0)), &["the temperature is -1; set it to 0 or more"]);
+    let choice =
+        RequestOptions { tool_choice: Some(ToolChoice::Tool("off".into())), ..RequestOptions::default() };
+    check_refused(
+        RequestEdit { options: Some(choice), ..none() },
+        &[r#"the tool choice names "off", but no such tool is offered to the model"#],
+    );
     check_refused(
         RequestEdit { model: Some("nobody".into()), ..none() },
         &[r#"cannot switch to model "nobody": no other model is available; the request goes to script/test"#],

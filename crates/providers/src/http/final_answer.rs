@@ -46,7 +46,7 @@ impl FinalAnswerTool {
                 Some(ToolChoice::Tool(name.clone()))
             }
         };
-        let spec = ToolSpec::new(name, DESCRIPTION).with_schema(output.schema().clone());
+        let spec = ToolSpec::new(name, DESCRIPTION).with_schema(output.json_schema().clone());
         let tools = request.tools.iter().cloned().chain([Arc::new(spec)]).collect();
         Some(Self { tools, demand: demand.filter(|_| format.can_demand_calls(request)) })
     }
@@ -76,7 +76,7 @@ impl FinalAnswerReader {
     }
 
     /// Returns the event of an answer without the tool; `None` if nothing is left of it.
-    pub(super) fn convert(&mut self, event: ModelEvent) -> Option<ModelEvent> {
+    pub(super) fn convert_event(&mut self, event: ModelEvent) -> Option<ModelEvent> {
         match event {
             ModelEvent::ToolCallStart { id, name } if name == self.name => {
                 self.call = Some(id);

@@ -92,7 +92,7 @@ impl RequestDriver {
                 Err(error) => return Some(Err(error)),
             };
             let Some(reader) = &mut self.final_answer else { return Some(Ok(event)) };
-            if let Some(event) = reader.convert(event) {
+            if let Some(event) = reader.convert_event(event) {
                 return Some(Ok(event));
             }
         }

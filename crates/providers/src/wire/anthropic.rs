@@ -46,7 +46,7 @@ struct MessagesRequestHead<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<AnthropicTool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tool_choice: Option<CallDemand<'a>>,
+    tool_choice: Option<AnthropicToolChoice<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -95,7 +95,7 @@ struct BlockBinding {
 }
 
 #[derive(Serialize)]
-struct CallDemand<'a> {
+struct AnthropicToolChoice<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -184,7 +184,8 @@ impl WireFormat for AnthropicMessages {
     }
 
     fn output_method(&self, request: &WireRequest<'_>) -> OutputMethod {
-        let is_closed = |output: &OutputSchema| AcceptedSchema::without_limits(output.schema()).is_closed;
+        let is_closed =
+            |output: &OutputSchema| AcceptedSchema::without_limits(output.json_schema()).is_closed;
         match request.quirks.output_schemas && request.output.is_none_or(is_closed) {
             true => OutputMethod::Native,
             false => OutputMethod::ToolCall,
@@ -295,21 +296,21 @@ fn drops_bound_thinking(request: &WireRequest<'_>) -> bool {
         && !request.quirks.effort_without_adaptive
 }
 
-fn call_demand(choice: &ToolChoice) -> CallDemand<'_> {
+fn call_demand(choice: &ToolChoice) -> AnthropicToolChoice<'_> {
     let (kind, name) = match choice {
         ToolChoice::Auto => ("auto", None),
         ToolChoice::None => ("none", None),
         ToolChoice::Required => ("any", None),
         ToolChoice::Tool(name) => ("tool", Some(name.as_str())),
     };
-    CallDemand { kind, name }
+    AnthropicToolChoice { kind, name }
 }
 
 fn output_config(request: &WireRequest<'_>) -> Option<OutputConfig> {
     let effort = effort_level(request);
     let format = request.output.map(|output| OutputFormat {
         kind: "json_schema",
-        schema: AcceptedSchema::without_limits(output.schema()).schema,
+        schema: AcceptedSchema::without_limits(output.json_schema()).schema,
     });
     (effort.is_some() || format.is_some()).then_some(OutputConfig { effort, format })
 }

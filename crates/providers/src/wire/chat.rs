@@ -90,12 +90,12 @@ struct ChatRequestHead<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<FunctionEnvelope<FunctionDefinition<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tool_choice: Option<CallDemand<'a>>,
+    tool_choice: Option<ChatToolChoice<'a>>,
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum CallDemand<'a> {
+enum ChatToolChoice<'a> {
     Mode(&'static str),
     Function(FunctionEnvelope<FunctionName<'a>>),
 }
@@ -251,7 +251,7 @@ impl WireFormat for ChatCompletions {
             tools,
             tool_choice: match called.is_empty() {
                 true => request.tool_choice.map(call_demand),
-                false => Some(CallDemand::Mode("none")),
+                false => Some(ChatToolChoice::Mode("none")),
             },
         };
         write_open_object(out, &head);
@@ -279,19 +279,19 @@ impl WireFormat for ChatCompletions {
     }
 }
 
-fn call_demand(choice: &ToolChoice) -> CallDemand<'_> {
+fn call_demand(choice: &ToolChoice) -> ChatToolChoice<'_> {
     match choice {
-        ToolChoice::Auto => CallDemand::Mode("auto"),
-        ToolChoice::None => CallDemand::Mode("none"),
-        ToolChoice::Required => CallDemand::Mode("required"),
+        ToolChoice::Auto => ChatToolChoice::Mode("auto"),
+        ToolChoice::None => ChatToolChoice::Mode("none"),
+        ToolChoice::Required => ChatToolChoice::Mode("required"),
         ToolChoice::Tool(name) => {
-            CallDemand::Function(FunctionEnvelope { kind: "function", function: FunctionName { name } })
+            ChatToolChoice::Function(FunctionEnvelope { kind: "function", function: FunctionName { name } })
         }
     }
 }
 
 fn response_format(output: &OutputSchema) -> ResponseFormat<'_> {
-    let AcceptedSchema { schema, is_strict, .. } = AcceptedSchema::new(output.schema());
+    let AcceptedSchema { schema, is_strict, .. } = AcceptedSchema::new(output.json_schema());
     let json_schema = NamedSchema { name: output.name(), schema, strict: is_strict };
     ResponseFormat { kind: "json_schema", json_schema }
 }

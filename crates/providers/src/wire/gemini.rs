@@ -291,7 +291,7 @@ impl WireFormat for GeminiContent {
                 response_mime_type: request.output.map(|_| "application/json"),
                 response_json_schema: request
                     .output
-                    .map(|output| AcceptedSchema::new(output.schema()).schema),
+                    .map(|output| AcceptedSchema::new(output.json_schema()).schema),
                 max_output_tokens: request.max_tokens,
                 thinking_config: request
                     .thinking

@@ -158,7 +158,7 @@ impl WireFormat for OllamaChat {
                 top_p: request.top_p,
                 stop: request.stop,
             },
-            format: request.output.map(|output| AcceptedSchema::new(output.schema()).schema),
+            format: request.output.map(|output| AcceptedSchema::new(output.json_schema()).schema),
             tools: match request.tool_choice {
                 // The nearest that the API has.
                 Some(ToolChoice::None) => Vec::new(),

@@ -41,15 +41,15 @@ pub(super) struct AcceptedSchema {
 impl AcceptedSchema {
     /// Closes all objects, and drops the formats that no API knows.
     pub(super) fn new(schema: &RawJson) -> Self {
-        Self::rewrite(schema, &[])
+        Self::rewrite_schema(schema, &[])
     }
 
     /// The same, and drops the limits of values.
     pub(super) fn without_limits(schema: &RawJson) -> Self {
-        Self::rewrite(schema, &LIMITS)
+        Self::rewrite_schema(schema, &LIMITS)
     }
 
-    fn rewrite(schema: &RawJson, dropped: &[&str]) -> Self {
+    fn rewrite_schema(schema: &RawJson, dropped: &[&str]) -> Self {
         let Ok(mut value) = schema.read::<Value>() else {
             return Self { schema: schema.clone(), is_closed: false, is_strict: false };
         };

@@ -62,7 +62,7 @@ struct ResponsesRequestHead<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     top_p: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tool_choice: Option<CallDemand<'a>>,
+    tool_choice: Option<ResponsesToolChoice<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<TextOptions<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -82,7 +82,7 @@ struct FunctionTool<'a> {
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum CallDemand<'a> {
+enum ResponsesToolChoice<'a> {
     Mode(&'static str),
     Function {
         #[serde(rename = "type")]
@@ -248,17 +248,17 @@ impl WireFormat for OpenAiResponses {
     }
 }
 
-fn call_demand(choice: &ToolChoice) -> CallDemand<'_> {
+fn call_demand(choice: &ToolChoice) -> ResponsesToolChoice<'_> {
     match choice {
-        ToolChoice::Auto => CallDemand::Mode("auto"),
-        ToolChoice::None => CallDemand::Mode("none"),
-        ToolChoice::Required => CallDemand::Mode("required"),
-        ToolChoice::Tool(name) => CallDemand::Function { kind: "function", name },
+        ToolChoice::Auto => ResponsesToolChoice::Mode("auto"),
+        ToolChoice::None => ResponsesToolChoice::Mode("none"),
+        ToolChoice::Required => ResponsesToolChoice::Mode("required"),
+        ToolChoice::Tool(name) => ResponsesToolChoice::Function { kind: "function", name },
     }
 }
 
 fn text_format(output: &OutputSchema) -> TextFormat<'_> {
-    let AcceptedSchema { schema, is_strict, .. } = AcceptedSchema::new(output.schema());
+    let AcceptedSchema { schema, is_strict, .. } = AcceptedSchema::new(output.json_schema());
     TextFormat { kind: "json_schema", name: output.name(), schema, strict: is_strict }
 }
 

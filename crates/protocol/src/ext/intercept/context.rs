@@ -62,7 +62,7 @@ pub struct RequestOptions {
     /// The texts that end the answer. The answer does not contain them.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub stop: Vec<String>,
-    /// The tool calls that the answer may or must have.
+    /// The tool calls that the answer may or must have. `{"tool": NAME}` demands a call of this tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<ToolChoice>,
 }
