@@ -8,6 +8,7 @@ mod catalog;
 mod ci;
 mod faults;
 mod fuzz;
+mod libraries;
 mod screens;
 mod tidy;
 
@@ -36,6 +37,9 @@ const USAGE: &str = "usage: cargo xtask <command>
   fuzz [TARGET] [--full | --runs N | --seconds S]
                       replay the corpora of fuzz/, then try N new inputs a target (200000)
   fuzz --lint         clippy over the fuzz targets
+  libraries           compile the libraries with each selection of their features
+  libraries --build   build and run the first program of docs/first-embedding.md from nothing, and
+                      print the time
   book                build docs/ as a book in target/book, and check its spelling and style; needs
                       mdbook and typos, and uses vale if it is installed
   catalog API_JSON    renew the list of known models from models.dev's api.json
@@ -66,6 +70,8 @@ fn main() -> ExitCode {
         ["ci", ref steps @ ..] => ci::run(ci::CheckDepth::Usual, steps),
         ["book"] => book::run(),
         ["catalog", api] => catalog::renew(api.as_ref()),
+        ["libraries"] => libraries::check_features(),
+        ["libraries", "--build"] => libraries::build_first_program(),
         ["deny"] => ci::run_deny(),
         ["semver"] => ci::run_semver(),
         ["faults", ref rows @ ..] => faults::run(rows),

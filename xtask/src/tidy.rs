@@ -27,6 +27,7 @@ pub(crate) fn run() -> Result<()> {
     findings.extend(language::check(&files));
     findings.extend(links::check(&files));
     findings.extend(edges::check(&repo::cargo_metadata()?));
+    findings.extend(crate::libraries::check_dependencies()?);
     findings.extend(protocol_docs()?);
     if findings.is_empty() {
         return Ok(());

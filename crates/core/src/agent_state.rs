@@ -10,7 +10,7 @@ use haft_protocol::message::Rfc3339Time;
 use crate::compact::CompactSettings;
 use crate::hooks::{HookSet, HookSource, OnWaitPoint, PromptSection};
 use crate::jobs::BackgroundJobs;
-use crate::model::{Model, ModelSource, RequestReview, ThinkingLevel};
+use crate::model::{Model, ModelSource, RequestOptions, RequestReview, ThinkingLevel};
 use crate::prompt::SystemPrompt;
 use crate::queue::MessageQueues;
 use crate::schema::{SchemaError, SchemaValidator};
@@ -40,6 +40,8 @@ pub(crate) struct AgentConfig {
     pub(crate) gate_budget: Duration,
     pub(crate) clock: Arc<dyn Fn() -> Rfc3339Time + Send + Sync>,
     pub(crate) models: Option<Arc<dyn ModelSource>>,
+    /// The options of requests before hooks change them.
+    pub(crate) options: RequestOptions,
     /// True if a queued message skips the calls that have not started.
     pub(crate) steering_skips: bool,
 }

@@ -85,6 +85,7 @@ pub(crate) async fn request_completion(
         tools: Vec::new(),
         thinking: request.thinking,
         options: request.options,
+        output_schema: None,
         review: agent.request_review(),
     };
     let (by, response) = read_answer(model.as_ref(), cancel, request, on_text).await?;

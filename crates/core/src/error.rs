@@ -1,8 +1,9 @@
-//! `TurnError`: the reasons why a prompt failed.
+//! `TurnError` and `OutputError`: the reasons why a prompt failed.
 
 use haft_protocol::event::{Advice, ErrorStage};
 
 use crate::model::ModelError;
+use crate::schema::SchemaError;
 
 /// The reason why a prompt failed, and the step in which it failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -88,4 +89,24 @@ pub enum TurnErrorKind {
     /// The agent is still running another prompt.
     #[error("the agent is busy with another prompt; wait for it or abort it")]
     Busy,
+}
+
+/// The reason why a run has no answer of the demanded form.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum OutputError {
+    /// The run failed.
+    #[error(transparent)]
+    Turn(#[from] TurnError),
+    /// The type or its schema cannot be used for an answer.
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
+    /// The answer does not fit the schema, and the model did not correct it.
+    #[error("the answer of the model does not fit its schema: {mistake}; the answer: {text}")]
+    Mismatch {
+        /// The last answer.
+        text: String,
+        /// The mistakes.
+        mistake: String,
+    },
 }

@@ -1,6 +1,7 @@
 //! `Model`: the interface between the agent and a provider.
 
 mod facts;
+mod output;
 mod review;
 
 use std::fmt;
@@ -12,7 +13,7 @@ use async_trait::async_trait;
 use futures::{Stream, StreamExt, stream};
 use haft_protocol::content::ToolCall;
 pub use haft_protocol::event::Advice;
-pub use haft_protocol::ext::RequestOptions;
+pub use haft_protocol::ext::{RequestOptions, ToolChoice};
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{AssistantBlock, Message, NativeMessage, StopCause, TokenUsage};
 pub use haft_protocol::thinking::ThinkingLevel;
@@ -21,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 use crate::tool::ToolSpec;
 
 pub use facts::{ModelFacts, TokenPrices};
+pub use output::OutputSchema;
 pub use review::{
     BeforeProviderRequest, MAX_HEADERS, MAX_PAYLOAD, ProviderRequest, ProviderRequestDecision, RequestReview,
     ReviewedRequest, check_header,
@@ -160,6 +162,9 @@ pub struct ModelRequest {
     pub thinking: ThinkingLevel,
     /// Further options.
     pub options: RequestOptions,
+    /// The schema of the answer, if it must be JSON. The agent checks each answer without tool calls, so a model need
+    /// not guarantee that its answers fit.
+    pub output_schema: Option<Arc<OutputSchema>>,
     /// The hooks that review the encoded request.
     pub review: RequestReview,
 }

@@ -6,6 +6,7 @@ use std::task::{Context, Poll};
 
 use futures::future::BoxFuture;
 use futures::{FutureExt, Stream, StreamExt};
+use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::message::text_of;
 use tokio::sync::watch;
@@ -13,9 +14,10 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::agent_state::AgentState;
 use crate::emitter::{self, EventEmitter, RunToken};
-use crate::error::{TurnError, TurnErrorKind};
+use crate::error::{OutputError, TurnError, TurnErrorKind};
+use crate::model::OutputSchema;
 use crate::queue::{Prompt, QueueError, QueueKind};
-use crate::turn;
+use crate::turn::{self, OutputSlot};
 
 /// The outcome of a run; `None` until the run ends.
 type RunOutcome = Option<Result<(), TurnError>>;
@@ -52,6 +54,7 @@ pub struct Run {
     agent: Weak<AgentState>,
     events: emitter::EventReceiver,
     done: bool,
+    output: OutputSlot,
     cancel: CancellationToken,
     _cancel_on_drop: DropGuard,
 }
@@ -62,13 +65,15 @@ impl Run {
         let cancel = CancellationToken::new();
         let emitter = EventEmitter::new(agent.current_hooks().observers, sender);
         let weak = Arc::downgrade(&agent);
-        let work = turn::run_prompt(agent, prompt, emitter, cancel.clone()).boxed();
+        let output = OutputSlot::default();
+        let work = turn::run_prompt(agent, prompt, emitter, cancel.clone(), output.clone()).boxed();
         Self {
             work: Some(work),
             outcome: watch::Sender::new(None),
             agent: weak,
             events,
             done: false,
+            output,
             _cancel_on_drop: cancel.clone().drop_guard(),
             cancel,
         }
@@ -122,6 +127,66 @@ impl Run {
             }
         }
         self.finish().await.map(|()| answer)
+    }
+
+    /// Demands that the run ends with JSON that fits a schema. Providers with structured output guarantee it; with the
+    /// others, the model gives its answer as a call of a tool. haft checks each answer, and asks the model for a
+    /// correction up to two times. Has no effect after the first event.
+    ///
+    /// The corrections are messages of the user in the transcript. [`answer_json`](Self::answer_json) and
+    /// [`answer_as`](Self::answer_as) set the schema themselves.
+    pub fn with_output(self, schema: OutputSchema) -> Self {
+        // An error means that a schema is set.
+        let _ = self.output.set(Arc::new(schema));
+        self
+    }
+
+    /// Runs to the end and returns the answer as JSON that fits the schema; see [`with_output`](Self::with_output).
+    ///
+    /// ```
+    /// use haft_core::error::OutputError;
+    /// use haft_core::model::OutputSchema;
+    /// use haft_core::protocol::RawJson;
+    ///
+    /// async fn place(agent: &haft_core::Agent, schema: OutputSchema) -> Result<RawJson, OutputError> {
+    ///     agent.prompt("Where is the Vigeland park?").answer_json(schema).await
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// [`OutputError`] if the run failed, or the corrected answer does not fit either.
+    pub async fn answer_json(self, schema: OutputSchema) -> Result<RawJson, OutputError> {
+        let text = self.with_output(schema.clone()).answer().await?;
+        schema.check(&text).map_err(|mistake| OutputError::Mismatch { text, mistake })
+    }
+
+    /// Runs to the end and returns the answer as a value of a Rust type; see [`with_output`](Self::with_output). The type
+    /// is a struct; its doc comments tell the model what the fields mean.
+    ///
+    /// ```
+    /// use haft_core::error::OutputError;
+    ///
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct Place {
+    ///     /// The English name of the city.
+    ///     city: String,
+    /// }
+    ///
+    /// async fn place(agent: &haft_core::Agent) -> Result<Place, OutputError> {
+    ///     agent.prompt("Where is the Vigeland park?").answer_as::<Place>().await
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// The same as [`answer_json`](Self::answer_json); [`OutputError::Schema`] if the type is not an object in JSON.
+    #[cfg(feature = "schemars")]
+    pub async fn answer_as<T>(self) -> Result<T, OutputError>
+    where
+        T: serde::de::DeserializeOwned + schemars::JsonSchema,
+    {
+        let json = self.answer_json(OutputSchema::for_type::<T>()?).await?;
+        json.read()
+            .map_err(|error| OutputError::Mismatch { text: json.to_string(), mistake: error.to_string() })
     }
 }
 

@@ -51,6 +51,17 @@ impl SchemaValidator {
         Ok(Self { schema, patterns })
     }
 
+    /// Compiles a schema as [`compile`](Self::compile) does, if it describes an object.
+    pub(crate) fn compile_object(schema: &RawJson) -> Result<Self, SchemaError> {
+        let compiled = Self::compile(schema)?;
+        match compiled.schema.get("type").and_then(Value::as_str) {
+            Some("object") => Ok(compiled),
+            Some(_) | None => {
+                Err(SchemaError(r#"an answer must be an object: `"type": "object"`"#.to_owned()))
+            }
+        }
+    }
+
     /// Checks arguments.
     ///
     /// # Errors

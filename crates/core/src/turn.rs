@@ -1,5 +1,6 @@
 //! Runs one prompt from beginning to end: performs the actions of the state machine and feeds it the results.
 
+mod answer;
 mod ask;
 mod branch;
 mod compact;
@@ -29,10 +30,13 @@ use crate::session::entry::CustomMessage;
 use crate::session::intervention::{HookIntervention, InterventionAction};
 use crate::session::{EntryId, SessionError};
 use crate::transcript::PendingSave;
+use answer::AnswerDemand;
+pub(crate) use answer::OutputSlot;
 use ask::IncompleteResponse;
 pub(crate) use branch::summarize_branch;
 use compact::ContextCompactor;
 pub(crate) use compact::run_manual_compaction as compact;
+pub(crate) use request::check_options;
 use settle::RunSettlement;
 use show::ResponseDisplay;
 use state::{StepContinuation, TurnInput, TurnPhase};
@@ -58,6 +62,7 @@ pub(crate) struct TurnDriver {
     over: bool,
     /// The number of times that hooks made this run go on.
     continued: u32,
+    demand: AnswerDemand,
 }
 
 /// Works on a prompt, or on queued messages. Every path ends with `done`.
@@ -66,6 +71,7 @@ pub(crate) async fn run_prompt(
     prompt: Option<Prompt>,
     emitter: EventEmitter,
     cancel: CancellationToken,
+    output: OutputSlot,
 ) -> Result<(), TurnError> {
     if !agent.queues.open(emitter.clone(), true) {
         // The observers watch the active run; this run never started.
@@ -76,6 +82,7 @@ pub(crate) async fn run_prompt(
     }
     emitter.emit(AgentEvent::AgentStart);
     let mut turn = TurnDriver::new(Arc::clone(&agent), emitter.clone(), cancel);
+    turn.demand = AnswerDemand::new(&output);
     let begun = turn.begin(prompt).await;
     let is_begun = begun.is_ok();
     let outcome = match begun {
@@ -175,6 +182,7 @@ impl TurnDriver {
             not_compacted: None,
             over: false,
             continued: 0,
+            demand: AnswerDemand::default(),
             run: RunContext { agent, emitter, cancel, caller: None },
         }
     }
@@ -322,11 +330,17 @@ impl TurnDriver {
         self.run.agent.transcript.complete_calls(|| self.run.agent.current_time())
     }
 
-    /// Takes the message of a hook or of the user that continues a run which would stop. Without one, the run ends.
+    /// Takes the message of haft, of a hook or of the user that continues a run which would stop. Without one, the run ends.
     async fn settle_run(&mut self) -> TurnInput {
         let settlement = RunSettlement { run: &self.run, continued: self.continued };
-        let Some(text) = settlement.find_continuation().await else { return self.take_queued(true) };
-        self.continued += 1;
+        let text = match settlement.find_correction(&mut self.demand) {
+            Some(correction) => correction,
+            None => {
+                let Some(text) = settlement.find_continuation().await else { return self.take_queued(true) };
+                self.continued += 1;
+                text
+            }
+        };
         self.mark_origin();
         let added = self.add_user_message(&Prompt::from(text));
         added.map_or_else(TurnInput::from, |()| TurnInput::Taken { any: true })

@@ -75,6 +75,7 @@ fn read(model: &HttpModel, pieces: Vec<Vec<u8>>) -> Vec<Result<ModelEvent, Model
         tools: Vec::new(),
         thinking: ThinkingLevel::Default,
         options: RequestOptions::default(),
+        output_schema: None,
         review: RequestReview::default(),
     };
     let answer = model.replay_answer(&request, pieces).expect("the request can be encoded");

@@ -6,7 +6,8 @@ use crate::ids::ExtensionName;
 use crate::json::RawJson;
 
 /// The use of the context window.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ContextData {
     /// The tokens of the conversation and everything that is sent with it.
     pub tokens: u64,
@@ -18,7 +19,8 @@ pub struct ContextData {
 }
 
 /// Queued messages, oldest first, as text. A word replaces each image.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QueueData {
     /// Messages for the next step of the current turn.
     pub steering: Vec<String>,
@@ -29,7 +31,8 @@ pub struct QueueData {
 }
 
 /// A tool.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolInfo {
     /// The tool's name.
     pub name: String,
@@ -37,7 +40,7 @@ pub struct ToolInfo {
     pub description: String,
     /// JSON Schema of the arguments.
     #[serde(deserialize_with = "crate::json::object")]
-    #[schemars(schema_with = "crate::json::object_schema")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
     pub schema: RawJson,
     /// True if haft offers the tool to the model.
     pub active: bool,

@@ -13,17 +13,19 @@ pub use shown_content::ShownContent;
 pub(crate) use shown_content::serialize_shown;
 
 /// An image in a message: base64 data and a MIME type.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Image {
     /// The MIME type: `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
     pub mime_type: String,
     /// Standard base64 with padding.
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub data: ImageData,
 }
 
 /// A piece of a tool result or of a user's message, in a form that a model can read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ContentBlock {
     /// Text.
@@ -79,7 +81,8 @@ pub fn written_text(content: &[ContentBlock]) -> String {
 }
 
 /// The origin of an input of the user.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum InputSource {
     /// A person typed it in the terminal interface.
@@ -93,7 +96,8 @@ pub enum InputSource {
 }
 
 /// A tool call, as the model wrote it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolCall {
     /// The model's id of this call.
     pub id: ToolCallId,
@@ -104,7 +108,8 @@ pub struct ToolCall {
 }
 
 /// The place that a path argument of a tool call means, as the host found it before the call.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ResolvedPath {
     /// The name of the argument, which may be absent from the arguments: its default is a path, too.
     pub argument: String,
@@ -130,7 +135,8 @@ pub enum CallPreview {
 }
 
 /// The change of a file as a unified diff, also in the `details` of results as `diff`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileDiff {
     /// The path of the file, relative to the working directory if the file is below it.
     pub path: String,
@@ -146,7 +152,8 @@ pub struct FileDiff {
 }
 
 /// The fields of a preview: exactly one of these.
-#[derive(Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(expecting = "an object")]
 struct PreviewFields {
     /// The change of the file.
@@ -178,6 +185,7 @@ impl TryFrom<PreviewFields> for CallPreview {
     }
 }
 
+#[cfg(feature = "schema")]
 impl schemars::JsonSchema for CallPreview {
     fn inline_schema() -> bool {
         true

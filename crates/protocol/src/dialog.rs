@@ -15,7 +15,8 @@ pub enum UiAnswer {
 }
 
 /// The fields of an answer.
-#[derive(Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(expecting = "an object")]
 struct AnswerFields {
     /// For `confirm` and `approve`: yes or no.
@@ -52,6 +53,7 @@ impl TryFrom<AnswerFields> for UiAnswer {
     }
 }
 
+#[cfg(feature = "schema")]
 impl schemars::JsonSchema for UiAnswer {
     fn inline_schema() -> bool {
         true

@@ -21,12 +21,19 @@ const TAG: &str = "sha256:";
 pub struct Sha256Digest<const TAGGED: bool>([u8; LENGTH]);
 
 /// The error for a text that is not a digest.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("a digest is {before}64 hexadecimal digits{after}")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseDigestError {
     before: &'static str,
     after: &'static str,
 }
+
+impl fmt::Display for ParseDigestError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a digest is {}64 hexadecimal digits{}", self.before, self.after)
+    }
+}
+
+impl std::error::Error for ParseDigestError {}
 
 impl<const TAGGED: bool> Sha256Digest<TAGGED> {
     /// Creates a digest from its bytes.

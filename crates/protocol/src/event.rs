@@ -24,7 +24,8 @@ use crate::thinking::ThinkingLevel;
 
 /// Something that happened. Front ends print events and extensions observe them; the agent waits
 /// for neither.
-#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum AgentEvent {
@@ -63,7 +64,7 @@ pub enum AgentEvent {
     UserMessage {
         /// Text and images.
         #[serde(serialize_with = "crate::content::serialize_shown")]
-        #[schemars(with = "Vec<crate::content::ShownContent<'static>>")]
+        #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::content::ShownContent<'static>>"))]
         content: Vec<ContentBlock>,
         /// The time, RFC 3339.
         time: Rfc3339Time,
@@ -77,7 +78,7 @@ pub enum AgentEvent {
         kind: String,
         /// Text and images.
         #[serde(serialize_with = "crate::content::serialize_shown")]
-        #[schemars(with = "Vec<crate::content::ShownContent<'static>>")]
+        #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::content::ShownContent<'static>>"))]
         content: Vec<ContentBlock>,
         /// True if the user sees the message.
         display: bool,
@@ -274,7 +275,7 @@ pub enum AgentEvent {
         is_error: bool,
         /// The content for the model.
         #[serde(serialize_with = "crate::content::serialize_shown")]
-        #[schemars(with = "Vec<crate::content::ShownContent<'static>>")]
+        #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::content::ShownContent<'static>>"))]
         content: Vec<ContentBlock>,
         /// The extension that owns the tool; absent for haft's own tools, and if no tool ran.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -315,7 +316,7 @@ pub enum AgentEvent {
         code: Option<HostCallError>,
         /// The content for the extension: the first 4 KiB, and the type of each image.
         #[serde(serialize_with = "crate::content::serialize_shown")]
-        #[schemars(with = "Vec<crate::content::ShownContent<'static>>")]
+        #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::content::ShownContent<'static>>"))]
         content: Vec<ContentBlock>,
         /// Data for people and programs, such as the diff of a change; shortened like the
         /// arguments.

@@ -68,8 +68,8 @@ pub use intercept::{
     InterceptTurnStart, InterceptUserBash, MAX_RESOURCE_PATH, MAX_RESOURCE_PATHS, MessageEndDecision,
     MessageRole, ProjectTrustDecision, RequestOptions, RequestTool, ResourcesDecision, ResourcesReason,
     SessionShutdownReason, SessionStartReason, StopScope, SwitchReason, ToolCallAnswer, ToolCallDecision,
-    ToolResultChange, ToolResultDecision, TrustOpinion, TurnStartDecision, TurnStop, UserBashDecision,
-    UserBashResult,
+    ToolChoice, ToolResultChange, ToolResultDecision, TrustOpinion, TurnStartDecision, TurnStop,
+    UserBashDecision, UserBashResult,
 };
 pub use limits::Limits;
 pub use mirror::{EntriesFrame, MirrorPart, StateFrame};

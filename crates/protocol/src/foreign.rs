@@ -6,7 +6,9 @@ mod translator;
 
 pub use crate::compact::escape_line_ends;
 pub use crate::error::without_position;
-pub use crate::json::{object_schema, optional_object};
+#[cfg(feature = "schema")]
+pub use crate::json::object_schema;
+pub use crate::json::optional_object;
 pub use crate::named_enum::named_enum;
 pub use crate::object_line::{ObjectLine, RejectedLine, read_object_line};
 pub use crate::reader::{JsonReader, keeps_text};

@@ -15,6 +15,13 @@ use crate::reader::{self, CheckedJson, JsonForm, JsonText};
 use crate::scan::{self, ScanLimits};
 
 mod equality;
+#[cfg(feature = "schema")]
+mod schema;
+
+#[cfg(feature = "schema")]
+pub use schema::object_schema;
+#[cfg(feature = "schema")]
+pub(crate) use schema::{array_schema, object_list_schema};
 
 /// One JSON value as compact text, kept exactly as it is sent and executed.
 ///
@@ -165,33 +172,6 @@ pub(crate) fn optional_array<'de, D: Deserializer<'de>>(
     match json {
         Some(json) if !json.as_str().starts_with('[') => Err(D::Error::custom("expected a JSON array")),
         json => Ok(json),
-    }
-}
-
-/// Returns the schema of any object.
-pub fn object_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-    schemars::json_schema!({ "type": "object" })
-}
-
-pub(crate) fn object_list_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-    schemars::json_schema!({ "type": "array", "items": { "type": "object" } })
-}
-
-pub(crate) fn array_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-    schemars::json_schema!({ "type": "array" })
-}
-
-impl schemars::JsonSchema for RawJson {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "RawJson".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!(true)
     }
 }
 

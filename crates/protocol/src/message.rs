@@ -8,12 +8,14 @@ use crate::content::{ContentBlock, ToolCall};
 use crate::ids::{ExtensionName, ToolCallId};
 
 /// A time: RFC 3339 in UTC, for people. The order of entries never depends on it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Rfc3339Time(pub String);
 
 /// A block of an answer of the model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum AssistantBlock {
     /// Text for the user.
@@ -31,7 +33,8 @@ pub enum AssistantBlock {
 }
 
 /// A message of the transcript.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "role", rename_all = "snake_case")]
 pub enum Message {
     /// A prompt of the user, or of an extension's `prompt`.
@@ -48,7 +51,8 @@ pub enum Message {
 }
 
 /// The answer of the model in one step.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AssistantMessage {
     /// The blocks in the model's order.
     pub content: Vec<AssistantBlock>,
@@ -90,7 +94,8 @@ pub fn tool_calls_of(content: &[AssistantBlock]) -> impl Iterator<Item = &ToolCa
 }
 
 /// A provider's own form of one assistant message.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NativeMessage {
     /// The provider and model that can read `data`, as `provider/model`.
     pub origin: String,
@@ -99,7 +104,8 @@ pub struct NativeMessage {
 }
 
 /// The result of one tool call.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolMessage {
     /// The id of the tool call.
     pub call_id: ToolCallId,
@@ -120,7 +126,8 @@ pub struct ToolMessage {
 }
 
 /// The cause of the end of a step. On the wire `end`, `tool_use`, `length`, `error`, `aborted`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StopCause {
     /// The model finished. Also read from `end_turn`, as in zot's documents; zot's code writes
@@ -138,7 +145,8 @@ pub enum StopCause {
 }
 
 /// Tokens, and the cost if prices are known.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TokenUsage {
     /// Input tokens that were not cached.
     pub input: u64,

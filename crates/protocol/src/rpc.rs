@@ -40,6 +40,7 @@ mod server_line;
 mod session_call;
 
 pub use crate::dialog::UiAnswer;
+#[cfg(feature = "schema")]
 pub use command::ReplyData;
 pub use command::{
     AbortCommand, AppendEntry, AuthToken, ClearCommand, ClientInfo, CloseSession, Command, CommandKind,

@@ -1,5 +1,6 @@
 //! Thinking levels: the effort of a model before an answer.
 
+use std::fmt;
 use std::str::FromStr;
 
 use crate::named_enum::named_enum;
@@ -28,9 +29,16 @@ named_enum! {
 }
 
 /// The name of a level that does not exist.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown thinking level {0:?}; use {names}", names = ThinkingLevel::NAMES.join(", "))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownThinkingLevel(pub String);
+
+impl fmt::Display for UnknownThinkingLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "unknown thinking level {:?}; use {}", self.0, ThinkingLevel::NAMES.join(", "))
+    }
+}
+
+impl std::error::Error for UnknownThinkingLevel {}
 
 impl ThinkingLevel {
     /// The names of all levels.

@@ -226,11 +226,11 @@ async fn choose_unnamed(
     };
     if preference.api_key.is_some() {
         let provider =
-            ProviderCandidate::candidates(models).find(knows).ok_or(ChooseError::KeyWithoutProvider)?;
+            ProviderCandidate::list_candidates(models).find(knows).ok_or(ChooseError::KeyWithoutProvider)?;
         return choose_http(provider, preference, ChoiceReason::Asked, environment).await;
     }
     let usable = || {
-        ProviderCandidate::candidates(models)
+        ProviderCandidate::list_candidates(models)
             .filter_map(|provider| Some((provider, provider.usable_reason(environment)?)))
     };
     let fitting = usable().find(|(provider, _)| knows(provider)).or_else(|| usable().next());

@@ -44,6 +44,11 @@ pub struct ModelConfig {
     pub key_env: Option<String>,
     /// Headers of every request, which override the dialect's own headers. Their values are treated as secrets.
     pub headers: Vec<(String, String)>,
+    /// Certificates of authorities in PEM, trusted in addition to those of the system.
+    pub ca_certificates: Option<String>,
+    /// The URL of the proxy for all requests; [`None`] uses the one that the environment names, and none for a server of
+    /// this machine.
+    pub proxy: Option<String>,
     /// The maximum length of an answer in tokens; [`None`] uses the catalog's or the provider's limit.
     pub max_output_tokens: Option<u64>,
     /// The facts of the model, which override those of the catalog.
@@ -61,6 +66,8 @@ impl ModelConfig {
             api_key: None,
             key_env: None,
             headers: Vec::new(),
+            ca_certificates: None,
+            proxy: None,
             max_output_tokens: None,
             facts: ModelFacts::default(),
         }
@@ -111,6 +118,28 @@ pub enum ConfigError {
         /// The provider.
         provider: String,
     },
+    /// The certificates are not PEM.
+    #[error("the certificates of provider {provider:?} are not valid PEM")]
+    Certificates {
+        /// The provider.
+        provider: String,
+    },
+    /// The proxy is not a URL.
+    #[error("the proxy of provider {provider:?} is not a URL such as http://host:port")]
+    Proxy {
+        /// The provider.
+        provider: String,
+    },
+    /// The program was built without the API.
+    #[error(
+        "this program was built without the API of provider {provider:?}; add the feature {feature:?} of haft-providers"
+    )]
+    NotBuilt {
+        /// The provider.
+        provider: String,
+        /// The cargo feature of the API.
+        feature: &'static str,
+    },
     /// The model's id is empty.
     #[error("no model selected for provider {provider:?}")]
     NoModel {
@@ -126,7 +155,9 @@ impl ConfigError {
             Self::NoBaseUrl { .. } | Self::BaseUrl { .. } => Some(Advice::BaseUrl),
             Self::NoModel { .. } => Some(Advice::Model),
             Self::Key { .. } => Some(Advice::ApiKey),
-            Self::Header { .. } => None,
+            Self::Header { .. } | Self::Certificates { .. } | Self::Proxy { .. } | Self::NotBuilt { .. } => {
+                None
+            }
         }
     }
 }

@@ -5,6 +5,7 @@ mod chat_fallback;
 mod client;
 mod endpoint;
 mod failure;
+mod final_answer;
 mod request;
 mod run;
 mod simple_get;
@@ -77,11 +78,40 @@ impl HttpModel {
     /// # Errors
     /// The same as [`HttpModel::new`].
     pub fn with_timeouts(config: ModelConfig, timeouts: HttpTimeouts) -> Result<Self, ConfigError> {
+        Self::build_model(config, timeouts, None)
+    }
+
+    /// Creates a model as [`HttpModel::new`] does, whose requests use an existing client. Its TLS settings, proxies and
+    /// connection limits apply; those of `config` do not.
+    ///
+    /// The client must not follow redirects: a redirect could send the key to another host.
+    ///
+    /// ```no_run
+    /// use haft_providers::{ConfigError, HttpModel, ModelConfig, reqwest};
+    ///
+    /// fn model(config: ModelConfig, shared: &reqwest::Client) -> Result<HttpModel, ConfigError> {
+    ///     HttpModel::with_client(config, shared.clone())
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// The same as [`HttpModel::new`].
+    pub fn with_client(config: ModelConfig, client: reqwest::Client) -> Result<Self, ConfigError> {
+        Self::build_model(config, HttpTimeouts::default(), Some(client))
+    }
+
+    fn build_model(
+        config: ModelConfig,
+        timeouts: HttpTimeouts,
+        client: Option<reqwest::Client>,
+    ) -> Result<Self, ConfigError> {
         let is_own_server = config.base_url.is_some() && config.provider == "openai";
         let chat = match config.dialect {
             ApiDialect::OpenAiResponses if is_own_server => {
                 let chat = ModelConfig { dialect: ApiDialect::OpenAiChat, ..config.clone() };
-                Some(Arc::new(ChatFallback { setup: Arc::new(HttpSetup::new(chat, timeouts)?) }))
+                Some(Arc::new(ChatFallback {
+                    setup: Arc::new(HttpSetup::new(chat, timeouts, client.clone())?),
+                }))
             }
             ApiDialect::AnthropicMessages
             | ApiDialect::OpenAiChat
@@ -89,7 +119,7 @@ impl HttpModel {
             | ApiDialect::Gemini
             | ApiDialect::Ollama => None,
         };
-        Ok(Self { setup: Arc::new(HttpSetup::new(config, timeouts)?), chat })
+        Ok(Self { setup: Arc::new(HttpSetup::new(config, timeouts, client)?), chat })
     }
 
     /// Reads an answer to `request` from these pieces of its body, without a connection and without retries. For tests.
@@ -123,7 +153,11 @@ fn key_env(config: &ModelConfig) -> Option<String> {
 }
 
 impl HttpSetup {
-    fn new(config: ModelConfig, timeouts: HttpTimeouts) -> Result<Self, ConfigError> {
+    fn new(
+        config: ModelConfig,
+        timeouts: HttpTimeouts,
+        client: Option<reqwest::Client>,
+    ) -> Result<Self, ConfigError> {
         if config.model.trim().is_empty() {
             return Err(ConfigError::NoModel { provider: config.provider });
         }
@@ -131,7 +165,10 @@ impl HttpSetup {
         let mut redactor = SecretRedactor::default();
         config.headers.iter().for_each(|(name, value)| redactor.add_header(name, value));
         config.api_key.iter().for_each(|key| redactor.add_key(key.expose_secret()));
-        redactor.add_key(base_url.password().unwrap_or(base_url.username()));
+        let proxy = config.proxy.as_deref().and_then(|proxy| reqwest::Url::parse(proxy).ok());
+        for url in proxy.iter().chain([&base_url]) {
+            redactor.add_key(url.password().unwrap_or(url.username()));
+        }
         Ok(Self {
             provider: config.provider.clone(),
             model: config.model.clone(),
@@ -140,8 +177,11 @@ impl HttpSetup {
             spec: OnceLock::new(),
             dialect: config.dialect,
             turns: Mutex::default(),
-            endpoint: ApiEndpoint::new(&config, &base_url),
-            client: HttpClient::new(&config, &base_url, &timeouts)?,
+            endpoint: ApiEndpoint::new(&config, &base_url)?,
+            client: match client {
+                Some(client) => HttpClient::new(&config, &base_url, &timeouts)?.with_client(client),
+                None => HttpClient::new(&config, &base_url, &timeouts)?,
+            },
             reporter: FailureReporter {
                 provider: config.provider.clone(),
                 address: base_url.origin().ascii_serialization(),

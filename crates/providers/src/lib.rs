@@ -5,9 +5,14 @@
 //! answer. Cancelling ends the request at once. Errors, logs and debug output contain no keys. Nothing is sent, and no
 //! certificate is loaded, before the first request. Out of scope: extensions, an async runtime.
 //!
-//! One library implements the HTTP APIs; no public type of this crate exposes it.
+//! Of the HTTP library, only its client is part of this crate's interface: see [`HttpModel::with_client`].
+//!
+//! Each API is a feature: `anthropic`, `openai`, `gemini`, `ollama`; all are on by default. Without any of them, the crate
+//! has only [`ScriptedModel`] and [`FallbackModel`], and no HTTP client among its dependencies.
 //!
 //! ```
+//! # #[cfg(feature = "anthropic")]
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! use haft_core::model::Model;
 //! use haft_providers::{ApiDialect, HttpModel, ModelConfig, ScriptedModel};
 //!
@@ -20,34 +25,66 @@
 //! // … and a scripted model.
 //! let script = r#"{"steps": [{"say": [{"text": "It is sunny."}]}]}"#;
 //! assert_eq!(ScriptedModel::from_json(script)?.info().provider, "scripted");
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # Ok(())
+//! # }
+//! # #[cfg(not(feature = "anthropic"))]
+//! # fn main() {}
 //! ```
 
+#![cfg_attr(
+    not(all(feature = "anthropic", feature = "openai", feature = "gemini", feature = "ollama")),
+    allow(
+        dead_code,
+        unused_variables,
+        reason = "the APIs share code that one of them alone does not need in full"
+    )
+)]
+
+#[cfg(feature = "http")]
 mod catalog;
+#[cfg(feature = "http")]
 mod choose;
+#[cfg(feature = "http")]
 mod config;
 mod fallback;
+#[cfg(feature = "http")]
 mod http;
+#[cfg(feature = "http")]
 mod limits;
+#[cfg(feature = "http")]
 mod models;
+#[cfg(feature = "http")]
 mod presets;
+#[cfg(feature = "http")]
 mod redact;
+#[cfg(feature = "http")]
 pub mod retry;
 mod scripted;
 mod timeouts;
+#[cfg(feature = "http")]
 mod wire;
 
+#[cfg(feature = "http")]
 pub use catalog::{KnownModel, find_model, model_catalog};
+#[cfg(feature = "http")]
 pub use choose::{
     ChoiceReason, ChooseError, ChosenModel, EnvironmentProbe, KeyError, KeyLocation, LocalServer,
     ModelChoice, ModelPreference, OpenError, SystemProbe, check_key, choose_model, default_model, is_usable,
     key_location, key_server, known_keys, local_servers, resolve_model, split_provider,
 };
+#[cfg(feature = "http")]
 pub use config::{ApiDialect, ConfigError, ModelConfig};
 pub use fallback::FallbackModel;
+#[cfg(feature = "http")]
 pub use http::HttpModel;
+#[cfg(feature = "http")]
 pub use models::{ConfiguredModel, ModelsError, ModelsFile, UnsetVariable};
+#[cfg(feature = "http")]
 pub use presets::{PRESETS, ProviderPreset, find_preset};
+#[cfg(feature = "http")]
 pub use redact::KeyRedactor;
+/// The HTTP library, for [`HttpModel::with_client`].
+#[cfg(feature = "http")]
+pub use reqwest;
 pub use scripted::{ScriptError, ScriptedModel};
 pub use timeouts::HttpTimeouts;

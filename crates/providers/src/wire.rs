@@ -4,14 +4,20 @@
 //! an answer, and `http` sends and receives both.
 
 mod answer;
+#[cfg(feature = "anthropic")]
 mod anthropic;
 mod body;
+#[cfg(feature = "openai")]
 mod chat;
 mod error;
 mod events;
+#[cfg(feature = "gemini")]
 mod gemini;
 mod json;
+#[cfg(feature = "ollama")]
 mod ollama;
+mod output;
+#[cfg(feature = "openai")]
 mod responses;
 #[cfg(test)]
 mod test_support;
@@ -20,17 +26,23 @@ mod turn;
 use std::fmt;
 use std::sync::Arc;
 
+use haft_core::model::{OutputSchema, ToolChoice};
 use haft_core::tool::ToolSpec;
 use haft_protocol::message::Message;
 
 pub(crate) use answer::{AnswerBuilder, AnswerDecoder};
+#[cfg(feature = "anthropic")]
 pub(crate) use anthropic::AnthropicMessages;
 pub(crate) use body::{RequestBody, TurnCache};
-pub(crate) use chat::{CatalogEntry, ChatCompletions, ChatServer};
+#[cfg(feature = "openai")]
+pub(crate) use chat::{CatalogEntry, ChatCompletions};
 pub(crate) use error::{AnswerError, ConnectionFailure, ConnectionStage, ErrorResponse, root_cause};
 pub(crate) use events::{EventFraming, EventReader};
+#[cfg(feature = "gemini")]
 pub(crate) use gemini::GeminiContent;
+#[cfg(feature = "ollama")]
 pub(crate) use ollama::OllamaChat;
+#[cfg(feature = "openai")]
 pub(crate) use responses::OpenAiResponses;
 pub(crate) use turn::ConversationTurn;
 
@@ -38,6 +50,26 @@ pub(crate) use turn::ConversationTurn;
 pub(crate) trait WireFormat: fmt::Debug + Send + Sync {
     /// Returns the path of the endpoint below `base`, the path of the API's address, with its query.
     fn path(&self, base: &str, model: &str) -> String;
+
+    /// True if the server may accept thinking options for any model.
+    fn accepts_thinking(&self) -> bool {
+        true
+    }
+
+    /// Returns how the API gets an answer that fits the schema of the request.
+    fn output_method(&self, _request: &WireRequest<'_>) -> OutputMethod {
+        OutputMethod::ToolCall
+    }
+
+    /// True if the request can demand tool calls.
+    fn can_demand_calls(&self, _request: &WireRequest<'_>) -> bool {
+        true
+    }
+
+    /// Returns the part of the request that the API does not have, and the next step.
+    fn find_unsupported(&self, _request: &WireRequest<'_>) -> Option<&'static str> {
+        None
+    }
 
     /// Returns the framing of an answer.
     fn framing(&self) -> EventFraming {
@@ -86,12 +118,28 @@ pub(crate) struct WireRequest<'a> {
     /// The maximum length of the answer in tokens.
     pub(crate) max_tokens: Option<u64>,
     pub(crate) temperature: Option<f64>,
+    pub(crate) top_p: Option<f64>,
+    /// The texts that end the answer.
+    pub(crate) stop: &'a [String],
+    /// The calls that the answer may or must have; `None` without tools.
+    pub(crate) tool_choice: Option<&'a ToolChoice>,
+    /// The schema of the answer, for [`OutputMethod::Native`].
+    pub(crate) output: Option<&'a OutputSchema>,
     /// The thinking options; `None` for the model's default.
     pub(crate) thinking: Option<ThinkingOption>,
     /// The window that the user configured, in tokens.
     pub(crate) window: Option<u64>,
     /// Facts about the model that change its requests.
     pub(crate) quirks: ModelQuirks,
+}
+
+/// The way to an answer that fits a schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OutputMethod {
+    /// The API takes the schema.
+    Native,
+    /// The model gives its answer as the arguments of a tool.
+    ToolCall,
 }
 
 /// The amount of thinking that a request asks for.
@@ -111,6 +159,8 @@ pub(crate) struct ModelQuirks {
     pub(crate) effort_without_adaptive: bool,
     /// Anthropic: the `thinking.type` that turns thinking off, where it is not `disabled`.
     pub(crate) thinking_off: Option<String>,
+    /// Anthropic: the model can be given the schema of its answer.
+    pub(crate) output_schemas: bool,
     /// Anthropic: a thinking block is valid only with the tools and the system prompt that it was made with.
     pub(crate) binds_thinking: bool,
     /// OpenAI Responses: the model cannot think, and rejects the options of thinking.

@@ -85,6 +85,6 @@ pub use haft_protocol::ext::{
     MessageEndDecision, MessageRole, MirrorPart, Panel, PanelKey, ProjectTrustDecision, RegisterRejected,
     RegistrationKind, RequestOptions, RequestTool, ResourcesDecision, ResourcesReason, SessionEvent,
     SessionShutdownReason, SessionStartReason, SetWorkingCall, StateFrame, StopScope, Subscribe,
-    Subscription, SwitchReason, ToolCallAnswer, ToolCallDecision, ToolResultChange, ToolResultDecision,
-    TurnStartDecision, TurnStop, UiAnswer, UserBashDecision, UserBashResult,
+    Subscription, SwitchReason, ToolCallAnswer, ToolCallDecision, ToolChoice, ToolResultChange,
+    ToolResultDecision, TurnStartDecision, TurnStop, UiAnswer, UserBashDecision, UserBashResult,
 };

@@ -113,6 +113,7 @@ fn compile_lane(depth: CheckDepth) -> StepLane {
         CiStep::cargo("doc-tests", "test --workspace --doc --no-fail-fast"),
     ];
     if depth == CheckDepth::Full {
+        steps.push(CiStep::xtask("libraries", "libraries"));
         steps.push(CiStep::xtask("deny", "deny"));
         steps.push(CiStep::xtask("semver", "semver"));
         steps.push(CiStep::xtask("fuzz-clippy", "fuzz --lint"));
@@ -197,6 +198,7 @@ mod tests {
             assert!(usual.contains(&name) && full.contains(&name), "{name}");
         }
         assert!(full.contains(&"undefended") && !usual.contains(&"undefended"));
+        assert!(full.contains(&"libraries") && !usual.contains(&"libraries"));
         assert!(full.contains(&"fuzz") && !usual.contains(&"fuzz"));
     }
 

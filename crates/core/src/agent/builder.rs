@@ -16,13 +16,14 @@ use crate::hooks::{
     OnWaitPoint,
 };
 use crate::jobs::BackgroundJobs;
-use crate::model::{Model, ModelSource, ThinkingLevel};
+use crate::model::{Model, ModelSource, RequestOptions, ThinkingLevel, ToolChoice};
 use crate::prompt::SystemPrompt;
 use crate::queue::MessageQueues;
 use crate::session::{Session, SessionError, complete_tool_calls, current_time};
 use crate::timeouts;
 use crate::tool::{NameTaken, Tool, ToolSet};
 use crate::transcript::Transcript;
+use crate::turn;
 
 /// Builder of an [`Agent`]. Hooks are asked in the order in which they are added; hooks of sources come last.
 ///
@@ -68,6 +69,7 @@ impl AgentBuilder {
             gate_budget: timeouts::GATE_BUDGET,
             clock: Arc::new(current_time),
             models: None,
+            options: RequestOptions::default(),
             steering_skips: false,
         };
         Self {
@@ -243,6 +245,39 @@ impl AgentBuilder {
         self
     }
 
+    /// Limits each answer of the model to this number of tokens. The default is the model's limit.
+    pub fn max_tokens(mut self, limit: u64) -> Self {
+        self.config.options.max_tokens = Some(limit);
+        self
+    }
+
+    /// Sets the temperature. Models that do not accept one ignore it.
+    pub fn temperature(mut self, temperature: f64) -> Self {
+        self.config.options.temperature = Some(temperature);
+        self
+    }
+
+    /// Sets the share of the most likely tokens that an answer is chosen from: more than 0, at most 1. Models that do
+    /// not accept a temperature ignore it.
+    pub fn top_p(mut self, share: f64) -> Self {
+        self.config.options.top_p = Some(share);
+        self
+    }
+
+    /// Sets the texts that end an answer. The answer does not contain them. A request to an API without stop words
+    /// fails.
+    pub fn stop(mut self, words: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.config.options.stop = words.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets the tool calls that answers may or must have. [`ToolChoice::Required`] and [`ToolChoice::Tool`] apply to
+    /// the first answer of a run only, because a run ends with an answer without calls.
+    pub fn tool_choice(mut self, choice: ToolChoice) -> Self {
+        self.config.options.tool_choice = Some(choice);
+        self
+    }
+
     /// Limits the steps of a prompt. The default is no limit.
     pub fn max_steps(mut self, limit: u32) -> Self {
         self.config.max_steps = Some(limit);
@@ -287,12 +322,13 @@ impl AgentBuilder {
     /// Builds the agent.
     ///
     /// # Errors
-    /// [`BuildError`] if two tools have the same name, a tool's schema does not compile, or the session cannot be
-    /// written.
+    /// [`BuildError`] if two tools have the same name, a tool's schema does not compile, an option of requests is not
+    /// valid, or the session cannot be written.
     pub fn build(self) -> Result<Agent, BuildError> {
         if let Some(taken) = self.taken {
             return Err(taken.into());
         }
+        turn::check_options(&self.config.options).map_err(BuildError::Options)?;
         let tools = ToolTable::new(self.tools)?;
         let session = self.session.unwrap_or_else(|| Session::in_memory(Path::new(".")));
         let transcript = Transcript::new(session);
@@ -343,6 +379,9 @@ pub enum BuildError {
     /// A tool's schema does not compile.
     #[error(transparent)]
     Schema(#[from] ToolSchemaError),
+    /// No model accepts an option of requests.
+    #[error("{0}")]
+    Options(String),
     /// The initial transcript cannot be saved in the session.
     #[error("cannot save the transcript in the session: {0}")]
     Session(String),

@@ -87,7 +87,7 @@ impl TurnDriver {
     ) -> Result<(ModelResponse, SuppressedDeltas), RequestFailure> {
         let hooks = self.run.agent.current_hooks();
         let held = suppressed_deltas(&hooks);
-        let draft = RequestDraft::new(&self.run, &self.setup, &self.sections, step, last);
+        let draft = RequestDraft::new(&self.run, &self.setup, &self.sections, &self.demand, step, last);
         let sent = draft.apply_hooks(&hooks.before_model_request).await;
         let (model, request) = sent.map_err(RequestFailure::NotSent)?;
         let info = model.info();
@@ -155,6 +155,7 @@ impl TurnDriver {
     async fn record_response(&mut self, response: &ModelResponse) -> Result<(), SessionError> {
         let by = self.answered_by();
         self.answer = IncompleteResponse::default();
+        self.demand.is_answered = true;
         let message = AssistantMessage {
             content: response.content.clone(),
             time: self.run.agent.current_time(),

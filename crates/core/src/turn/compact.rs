@@ -296,6 +296,7 @@ impl ContextCompactor<'_> {
             // A summary needs no thinking, and the user waits.
             thinking: ThinkingLevel::Off,
             options: RequestOptions::default(),
+            output_schema: None,
             review: self.run.agent.request_review(),
         };
         let asked = setup.model.info();

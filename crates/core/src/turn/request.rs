@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use haft_protocol::event::AgentEvent;
 
+use super::answer::AnswerDemand;
 use super::record_refusal;
 use super::state::TurnInput;
 use crate::agent_state::AgentSetup;
 use crate::hooks::{
     BeforeModelRequest, OutgoingRequest, PromptSection, Refusal, RequestDecision, RequestEdit,
 };
-use crate::model::{Model, ModelRequest, RequestOptions};
+use crate::model::{Model, ModelError, ModelErrorKind, ModelRequest, RequestOptions, ToolChoice};
 use crate::run_context::{NoDecision, PANICKED, RunContext};
 use crate::session::complete_tool_calls;
 use crate::tool::ToolSpec;
@@ -19,6 +20,7 @@ use crate::tool::ToolSpec;
 pub(super) struct RequestDraft<'a> {
     run: &'a RunContext,
     setup: &'a AgentSetup,
+    demand: &'a AnswerDemand,
     model: Arc<dyn Model>,
     request: OutgoingRequest,
 }
@@ -41,23 +43,26 @@ impl<'a> RequestDraft<'a> {
         run: &'a RunContext,
         setup: &'a AgentSetup,
         sections: &[PromptSection],
+        demand: &'a AnswerDemand,
         step: u32,
         last: bool,
     ) -> Self {
         let tools = run.agent.tools().offered_specs(setup);
+        let system = run.agent.system_prompt().render(&tools, sections);
+        let tools = if last { Vec::new() } else { tools };
         let request = OutgoingRequest {
             step,
             model: setup.model.info(),
             // The tools stay in the prompt even if none can be called any more, so that the provider's cache stays
             // valid.
-            system: run.agent.system_prompt().render(&tools, sections),
+            system,
             messages: run.agent.transcript.messages(),
-            tools: if last { Vec::new() } else { tools },
+            options: demand.request_options(&run.agent.config.options, &tools),
+            tools,
             thinking: setup.thinking,
-            options: RequestOptions::default(),
             last,
         };
-        Self { run, setup, model: setup.model.clone(), request }
+        Self { run, setup, demand, model: setup.model.clone(), request }
     }
 
     /// Asks the hooks about the request; returns the edited request and its model.
@@ -83,10 +88,13 @@ impl<'a> RequestDraft<'a> {
                 };
             return Err(record_refusal(run, refusal));
         }
+        self.check_choice(&self.request.options)
+            .map_err(|reason| TurnInput::Failed(ModelError::new(ModelErrorKind::Rejected, reason)))?;
         run.emitter.emit(request_event(&self.request));
         let OutgoingRequest { system, messages, tools, thinking, options, .. } = self.request;
-        let review = run.agent.request_review();
-        Ok((self.model, ModelRequest { system, messages, tools, thinking, options, review }))
+        let (review, output_schema) = (run.agent.request_review(), self.demand.output.clone());
+        let request = ModelRequest { system, messages, tools, thinking, options, output_schema, review };
+        Ok((self.model, request))
     }
 
     /// Applies the valid changes; returns the reasons for rejected ones.
@@ -108,13 +116,24 @@ impl<'a> RequestDraft<'a> {
             refused.extend(self.add_tool(tool).err());
         }
         if let Some(options) = options {
-            match check_options(options) {
+            match check_options(&options).and_then(|()| self.check_choice(&options)) {
                 Ok(()) => self.request.options = options,
                 Err(detail) => refused.push(detail),
             }
         }
         self.request.thinking = thinking.unwrap_or(self.request.thinking);
         refused
+    }
+
+    fn check_choice(&self, options: &RequestOptions) -> Result<(), String> {
+        match &options.tool_choice {
+            Some(ToolChoice::Tool(name)) if !self.request.tools.iter().any(|tool| tool.name == *name) => {
+                Err(format!("the tool choice names {name:?}, but no such tool is offered to the model"))
+            }
+            Some(ToolChoice::Tool(_) | ToolChoice::Auto | ToolChoice::None | ToolChoice::Required) | None => {
+                Ok(())
+            }
+        }
     }
 
     async fn select_model(&mut self, name: &str) -> Result<(), String> {
@@ -169,14 +188,23 @@ fn is_name(name: &str) -> bool {
     name.len() <= MOST && name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(rest)
 }
 
-fn check_options(options: RequestOptions) -> Result<(), String> {
+/// Returns the reason why no model accepts the options.
+pub(crate) fn check_options(options: &RequestOptions) -> Result<(), String> {
     if options.max_tokens == Some(0) {
         return Err("max_tokens is 0; set it to at least 1".to_owned());
     }
-    match options.temperature {
-        Some(temperature) if !(temperature.is_finite() && temperature >= 0.0) => {
-            Err(format!("the temperature is {temperature}; set it to 0 or more"))
-        }
-        Some(_) | None => Ok(()),
+    if let Some(temperature) = options.temperature
+        && !(temperature.is_finite() && temperature >= 0.0)
+    {
+        return Err(format!("the temperature is {temperature}; set it to 0 or more"));
+    }
+    if let Some(top_p) = options.top_p
+        && !(top_p > 0.0 && top_p <= 1.0)
+    {
+        return Err(format!("top_p is {top_p}; set it to more than 0 and at most 1"));
+    }
+    match options.stop.iter().any(String::is_empty) {
+        true => Err("a stop word is empty; remove it".to_owned()),
+        false => Ok(()),
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use haft_protocol::message::Message;
 
+use super::answer::AnswerDemand;
 use crate::hooks::{MAX_CONTINUATIONS, SettleDecision, SettlingRun};
 use crate::run_context::{NoDecision, RunContext};
 
@@ -15,6 +16,19 @@ pub(super) struct RunSettlement<'a> {
 }
 
 impl RunSettlement<'_> {
+    /// Returns a message to the model if its answer does not have the form that the program demands. A message of the
+    /// user comes first.
+    pub(super) fn find_correction(&self, demand: &mut AnswerDemand) -> Option<String> {
+        if self.run.cancel.is_cancelled() || self.run.agent.queues.continues_run() {
+            return None;
+        }
+        match self.run.agent.transcript.messages().last() {
+            Some(Message::Assistant(answer)) => demand.next_correction(&answer.text()),
+            // A tool has answered the prompt.
+            Some(Message::User { .. } | Message::Tool(_)) | None => None,
+        }
+    }
+
     /// Asks the hooks for a message. A message of the user comes first.
     pub(super) async fn find_continuation(&self) -> Option<String> {
         let agent = Arc::clone(&self.run.agent);

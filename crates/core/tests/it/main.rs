@@ -20,6 +20,8 @@ mod interrupts;
 mod interventions;
 mod messages;
 mod mishaps;
+mod options;
+mod outputs;
 mod patience;
 mod queues;
 mod renames;

@@ -9,7 +9,7 @@ use haft_core::hooks::{
     BeforeModelRequest, CancellationToken, OutgoingRequest, Refusal, RequestDecision, RequestEdit,
 };
 use haft_core::model::{
-    Model, ModelError, ModelErrorKind, ModelInfo, ModelSource, RequestOptions, ThinkingLevel,
+    Model, ModelError, ModelErrorKind, ModelInfo, ModelSource, RequestOptions, ThinkingLevel, ToolChoice,
 };
 use haft_core::tool::{ToolOutput, ToolSpec};
 use haft_protocol::RawJson;
@@ -82,11 +82,11 @@ fn adds(name: &str) -> RequestEdit {
 #[tokio::test]
 async fn edit_affects_one_request_but_not_the_transcript() {
     let script = Script::new(vec![calls(vec![call("t1", "echo", "{}")]), says("ok")]);
-    let options = RequestOptions { max_tokens: Some(9), temperature: Some(0.0) };
+    let options = RequestOptions { max_tokens: Some(9), temperature: Some(0.0), ..RequestOptions::default() };
     let edit = RequestEdit {
         messages: Some(vec![said("other")]),
         add_tools: vec![ToolSpec::new("more", "More.")],
-        options: Some(options),
+        options: Some(options.clone()),
         thinking: Some(ThinkingLevel::High),
         model: None,
     };
@@ -103,7 +103,7 @@ async fn edit_affects_one_request_but_not_the_transcript() {
         .iter()
         .map(|request| {
             let tools: Vec<_> = request.tools.iter().map(|tool| tool.name.clone()).collect();
-            (texts(&request.messages), tools, request.options, request.thinking)
+            (texts(&request.messages), tools, request.options.clone(), request.thinking)
         })
         .collect();
     let strings = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>();
@@ -165,11 +165,17 @@ fn reports_rejected_edits() {
     check_refused(none(), &[]);
     check_refused(RequestEdit { messages: Some(Vec::new()), ..none() }, &["the edit removes all messages"]);
     let options = |max_tokens, temperature| RequestEdit {
-        options: Some(RequestOptions { max_tokens, temperature }),
+        options: Some(RequestOptions { max_tokens, temperature, ..RequestOptions::default() }),
         ..none()
     };
     check_refused(options(Some(0), None), &["max_tokens is 0; set it to at least 1"]);
     check_refused(options(None, Some(-1.0)), &["the temperature is -1; set it to 0 or more"]);
+    let choice =
+        RequestOptions { tool_choice: Some(ToolChoice::Tool("off".into())), ..RequestOptions::default() };
+    check_refused(
+        RequestEdit { options: Some(choice), ..none() },
+        &[r#"the tool choice names "off", but no such tool is offered to the model"#],
+    );
     check_refused(
         RequestEdit { model: Some("nobody".into()), ..none() },
         &[r#"cannot switch to model "nobody": no other model is available; the request goes to script/test"#],

@@ -60,6 +60,7 @@ async fn answer_error(model: &HttpModel) -> Result<ModelError> {
         tools: Vec::new(),
         thinking: ThinkingLevel::Default,
         options: RequestOptions::default(),
+        output_schema: None,
         review: RequestReview::default(),
     };
     let mut answer = model.stream(CancellationToken::new(), request).await?;

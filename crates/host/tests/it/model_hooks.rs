@@ -33,7 +33,7 @@ fn request() -> OutgoingRequest {
         messages: Arc::new(vec![Message::User { content, time: Rfc3339Time("T".into()) }]),
         tools: vec![Arc::new(list_tool())],
         thinking: ThinkingLevel::High,
-        options: RequestOptions { max_tokens: Some(4096), temperature: None },
+        options: RequestOptions { max_tokens: Some(4096), ..RequestOptions::default() },
         last: false,
     }
 }
@@ -94,7 +94,7 @@ async fn interceptor_changes_each_part_of_a_request() {
         {"name": "ls", "description": "Not this one.", "schema": schema},
         {"name": "look", "description": "Looks.", "schema": schema},
     ]);
-    let options = Some(RequestOptions { max_tokens: None, temperature: Some(0.5) });
+    let options = Some(RequestOptions { temperature: Some(0.5), ..RequestOptions::default() });
     for (answer, expect) in [
         (json!({"model": "openai/gpt"}), RequestEdit { model: Some("openai/gpt".into()), ..none() }),
         (json!({"thinking": "off"}), RequestEdit { thinking: Some(ThinkingLevel::Off), ..none() }),

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize, Serializer};
 use super::ContentBlock;
 
 /// A piece of content in events and replies.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ShownContent<'a> {
     /// Text.

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::ids::ExtensionName;
 
 /// A failure of an extension.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExtensionFault {
     /// The extension that failed.
     pub extension: ExtensionName,

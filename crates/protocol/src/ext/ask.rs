@@ -15,7 +15,8 @@ use crate::json::RawJson;
 use crate::named_enum::named_enum;
 
 /// A question for the person, with its arguments.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "call", content = "args", rename_all = "snake_case")]
 pub enum AskCall {
     /// A question with the answer yes or no.
@@ -29,7 +30,8 @@ pub enum AskCall {
 }
 
 /// The arguments of `confirm`. Without an answer, the value is no.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ConfirmCall {
     /// The question: one line.
     pub title: String,
@@ -42,7 +44,8 @@ pub struct ConfirmCall {
 }
 
 /// The arguments of `select`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SelectCall {
     /// The question: one line.
     pub title: String,
@@ -57,7 +60,8 @@ pub struct SelectCall {
 }
 
 /// The arguments of `input`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InputCall {
     /// The question: one line.
     pub title: String,
@@ -73,7 +77,8 @@ pub struct InputCall {
 }
 
 /// The arguments of `editor`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EditorCall {
     /// The question: one line.
     pub title: String,
@@ -86,7 +91,8 @@ pub struct EditorCall {
 }
 
 /// The `value` of a question: the answer, and the reason why the question ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AskAnswer {
     /// The answer. Without one: no for `confirm`, `cancelled` for the others.
     #[serde(flatten)]

@@ -21,23 +21,25 @@ const LONGEST_CHANNEL: usize = 100;
 const LONGEST_DATA: usize = 64 * 1024;
 
 /// The arguments of `emit`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EmitCall {
     /// The channel, by which receivers tell messages apart: 1 to 100 bytes.
     #[serde(deserialize_with = "crate::ids::printable")]
     pub channel: String,
     /// The data: any JSON value of at most 64 KiB.
-    #[schemars(with = "serde_json::Value")]
+    #[cfg_attr(feature = "schema", schemars(with = "serde_json::Value"))]
     pub data: RawJson,
 }
 
 /// A message on the bus.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BusMessage {
     /// The channel.
     pub channel: String,
     /// The data: any JSON value.
-    #[schemars(with = "serde_json::Value")]
+    #[cfg_attr(feature = "schema", schemars(with = "serde_json::Value"))]
     pub data: RawJson,
     /// The extension that sent the message.
     pub from: ExtensionName,

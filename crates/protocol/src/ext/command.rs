@@ -9,7 +9,8 @@ use crate::read::null_is_default;
 
 /// The user ran one of the extension's commands. The extension answers with `command_response`
 /// within 30 s.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CommandInvoked {
     /// The id for the response.
     pub id: RequestId,
@@ -22,7 +23,8 @@ pub struct CommandInvoked {
 }
 
 /// The response to `command_invoked`. `action` selects the field that counts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CommandResponse {
     /// The `id` of the `command_invoked`.
     pub id: RequestId,

@@ -9,7 +9,8 @@ use crate::read::null_is_default;
 /// The user types after one of the extension's commands that is registered with `completes`. The
 /// extension answers with `command_completions_response` within 1 s; the host ignores later
 /// responses.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CommandCompletions {
     /// The id for the response.
     pub id: RequestId,
@@ -22,7 +23,8 @@ pub struct CommandCompletions {
 }
 
 /// The response to `command_completions`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CommandCompletionsResponse {
     /// The `id` of the `command_completions`.
     pub id: RequestId,
@@ -32,7 +34,8 @@ pub struct CommandCompletionsResponse {
 }
 
 /// One thing that may follow a command.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CompletionItem {
     /// The text that replaces all of `prefix`: one line.
     pub value: String,

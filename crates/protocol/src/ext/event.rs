@@ -9,7 +9,8 @@ use crate::json::{RawJson, optional_object};
 use crate::message::StopCause;
 
 /// An event, with flat fields as in zot. `event` determines which fields are present.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LifecycleEvent {
     /// The name: `session_start`, `turn_start`, `tool_call`, `assistant_message`, `turn_end`,
     /// `compaction_start` or `compaction_end`.
@@ -32,7 +33,7 @@ pub struct LifecycleEvent {
     /// `tool_call`: the model's arguments, before any rewrite. Absent if they are not an object;
     /// such a call does not run.
     #[serde(default, deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "crate::json::object_schema")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
     pub tool_args: Option<RawJson>,
     /// `assistant_message`: the text that the user sees; absent if empty. `compaction_end`: the
     /// summary.
@@ -52,7 +53,8 @@ pub struct LifecycleEvent {
 
 /// The host dropped events, because the extension reads too slowly. Sent in place of the dropped
 /// events, only to extensions with the capability `event_gap`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EventGap {
     /// The number of dropped events among the subscribed ones.
     pub lost: u64,

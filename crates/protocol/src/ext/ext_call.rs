@@ -37,7 +37,8 @@ named_enum! {
 }
 
 /// Registers something of a kind. It replaces what the extension registered with the same kind and name.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RegisterFrame {
     /// The kind: `shortcut`.
     #[serde(deserialize_with = "crate::ids::printable")]
@@ -51,7 +52,8 @@ pub struct RegisterFrame {
 }
 
 /// Removes a registration of this extension.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnregisterFrame {
     /// The kind: `shortcut`, `tool` or `command`.
     #[serde(deserialize_with = "crate::ids::printable")]
@@ -62,7 +64,8 @@ pub struct UnregisterFrame {
 }
 
 /// The host uses something that the extension registered. The extension answers with `ext_result`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExtensionCall {
     /// The id for the result.
     pub id: RequestId,
@@ -70,19 +73,21 @@ pub struct ExtensionCall {
     pub call: String,
     /// The arguments. For `shortcut`, the `name`.
     #[serde(deserialize_with = "crate::json::object")]
-    #[schemars(schema_with = "crate::json::object_schema")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
     pub args: RawJson,
 }
 
 /// The arguments of the call `shortcut`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ShortcutCall {
     /// The name of the shortcut, as registered.
     pub name: String,
 }
 
 /// The result of an `ext_call`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExtensionCallResult {
     /// The `id` of the `ext_call`.
     pub id: RequestId,

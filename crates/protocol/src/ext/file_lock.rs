@@ -14,7 +14,8 @@ use crate::error::without_position;
 use crate::json::RawJson;
 
 /// A call about a lock of a file, with its arguments.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "call", content = "args", rename_all = "snake_case")]
 pub enum FileLockCall {
     /// Waits until the file is free, and locks it.
@@ -24,7 +25,8 @@ pub enum FileLockCall {
 }
 
 /// The arguments of `lock_file`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LockFileCall {
     /// The file: absolute, or relative to the working directory of the agent. It need not exist, but
     /// its directory must.
@@ -32,14 +34,16 @@ pub struct LockFileCall {
 }
 
 /// The arguments of `unlock_file`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnlockFileCall {
     /// The lease from the value of `lock_file`.
     pub lease: String,
 }
 
 /// The value of `lock_file`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileLease {
     /// The name of the lock, for `unlock_file`.
     pub lease: String,

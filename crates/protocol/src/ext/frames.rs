@@ -22,7 +22,8 @@ macro_rules! frames {
         $(#[$doc])*
         // Exhaustive on purpose: the compiler requires every reader to handle a new frame.
         // Programs of other authors get unknown frames from `decode`, not in a match.
-        #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
+        #[derive(Debug, Clone, PartialEq, Serialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(tag = "type")]
         pub enum $set {
             $($(#[$frame_doc])* #[serde(rename = $kind)] $frame($payload),)*

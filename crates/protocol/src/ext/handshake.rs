@@ -176,7 +176,8 @@ pub mod capability {
 }
 
 /// The first frame of an extension.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Hello {
     /// The extension's name. The host uses the name of the manifest and reports a different one.
     #[serde(deserialize_with = "crate::ids::printable")]
@@ -190,7 +191,7 @@ pub struct Hello {
     /// The protocol version of the extension: 1. Any other value ends the connection; absent means
     /// 1. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<u32>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<u32>"))]
     // The raw JSON, so that `"1"` and `1.5` are other versions and not malformed frames.
     pub protocol_version: Option<RawJson>,
     /// The parts of the session that the extension mirrors; names of [`MirrorPart`](super::MirrorPart).
@@ -208,7 +209,8 @@ impl Hello {
 }
 
 /// The response to `hello`. Always the first frame of the host, sent at once.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HelloAck {
     /// The protocol version of the host: 1.
     pub protocol_version: u32,
@@ -242,7 +244,7 @@ pub struct HelloAck {
     /// The user's settings for this extension; absent if there are none. The extension defines
     /// their form. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Map<String, serde_json::Value>>"))]
     pub config: Option<ExtensionConfig>,
     /// The sandbox level of the extension, `standard` or `strict`; absent without a sandbox. Since
     /// haft.
@@ -251,7 +253,7 @@ pub struct HelloAck {
     /// The permissions that the user granted, in the form of the manifest's `permissions`. Absent
     /// if the manifest has no `permissions`; such an extension is not limited. Since haft.
     #[serde(default, deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "crate::json::object_schema")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
     pub granted: Option<RawJson>,
 }
 
@@ -311,14 +313,17 @@ fn named_limits<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box
 
 /// Ends the initial registrations. Optional: without it the host waits until the extension sends
 /// nothing for 250 ms.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ready {}
 
 /// The host shuts the extension down. The extension sends `shutdown_ack` and exits; otherwise the
 /// host ends it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Shutdown {}
 
 /// The extension received `shutdown` and exits.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ShutdownAck {}

@@ -24,7 +24,8 @@ use crate::read::null_is_default;
 
 /// Runs a tool of the host for the extension, or asks the person. The host always answers with
 /// `host_result`. A call before `ready` fails with `unavailable`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostCall {
     /// The id for the result. It must be unique among the open calls. `unlock_file`, `emit` and
     /// calls that change the screen or the session may omit it, since haft; they then have no result.
@@ -39,7 +40,7 @@ pub struct HostCall {
     /// The arguments: those of the tool `read`, `write`, `edit` or `bash`, those of the question, or
     /// the fields of the command.
     #[serde(deserialize_with = "crate::json::object")]
-    #[schemars(schema_with = "crate::json::object_schema")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
     pub args: RawJson,
     /// The `id` of the host's open request that the call serves; absent: the only open one, if there
     /// is one. While a question to the person is open, the time limit of that request does not run.
@@ -53,7 +54,8 @@ pub struct HostCall {
 
 /// Cancels a `host_call`. A call that has not started does not run; a command ends with all its
 /// processes. The result still arrives and contains the output so far.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostCallCancel {
     /// The `id` of the `host_call`.
     pub id: RequestId,
@@ -61,7 +63,8 @@ pub struct HostCallCancel {
 
 /// The result of a `host_call`: for a tool, the content that the model would get; for a question,
 /// its value; or the kind of a failure.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostResult {
     /// The `id` of the `host_call`.
     pub id: RequestId,
@@ -85,13 +88,13 @@ pub struct HostResult {
     /// Data about the result, for programs, such as the diff of a change. For `read`, `next_offset`
     /// is the next line if the file has more.
     #[serde(default, deserialize_with = "object_or_null", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Map<String, serde_json::Value>>"))]
     pub details: Option<RawJson>,
     /// The value of a call that has one: for a question, the answer and `why` it ended; for a
     /// command, the `data` of its reply; for `lock_file`, the lease; for `complete`, the answer.
     /// Since haft, with `asks`, `session`, `files` or `models`.
     #[serde(default, deserialize_with = "object_or_null", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Map<String, serde_json::Value>>"))]
     pub value: Option<RawJson>,
 }
 

@@ -49,7 +49,6 @@ use crate::json::{RawJson, optional_array, optional_object};
 use crate::named_enum::named_enum;
 use crate::read::{self, null_is_default};
 use crate::reader::{CheckedJson, JsonText, OBJECT};
-use crate::thinking::ThinkingLevel;
 
 pub use approve::{ApproveDecision, InterceptApprove};
 pub use assistant_message::{AssistantMessageDecision, InterceptAssistantMessage};
@@ -60,7 +59,9 @@ pub use before_provider_request::{BeforeProviderRequestDecision, InterceptBefore
 pub use before_settle::{BeforeSettleDecision, InterceptBeforeSettle};
 pub use before_switch::{BeforeSwitchDecision, InterceptBeforeSwitch, SwitchReason};
 pub use before_tree::{BeforeTreeDecision, InterceptBeforeTree};
-pub use context::{ContextChange, ContextDecision, InterceptContext, RequestOptions, RequestTool};
+pub use context::{
+    ContextChange, ContextDecision, InterceptContext, RequestOptions, RequestTool, ToolChoice,
+};
 pub use input::{InputDecision, InterceptInput};
 pub use message_end::{InterceptMessageEnd, MessageEndDecision};
 pub use project_trust::{InterceptProjectTrust, ProjectTrustDecision, TrustOpinion};
@@ -100,7 +101,8 @@ pub trait InterceptHook: Into<Intercept> {
 macro_rules! hooks {
     ($($(#[$doc:meta])* $hook:ident($question:ident) = $event:literal,)*) => {
         /// The request of a hook; `event` on the wire.
-        #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
+        #[derive(Debug, Clone, PartialEq, Serialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(tag = "event")]
         pub enum Intercept {
             $($(#[$doc])* #[serde(rename = $event)] $hook($question),)*
@@ -242,7 +244,8 @@ hooks! {
 /// A hook: the extension can stop or change the next action. The extension answers with
 /// `event_intercept_response` within 5 s, for `approve`, `before_compact` and `before_tree` within
 /// 60 s.
-#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EventIntercept {
     /// The id for the response.
     pub id: RequestId,
@@ -295,21 +298,22 @@ impl<'de> Visitor<'de> for EventInterceptVisitor {
 
 /// The response to `event_intercept`, one frame for all hooks. The hook determines which fields
 /// count. A response without other fields means "continue unchanged".
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EventInterceptResponse {
     /// The `id` of the `event_intercept`.
     pub id: RequestId,
     /// `true` blocks. Only `true` and `false` are valid, not `null`. Required for `approve` and the
     /// role `gate`; otherwise, absent means `false`.
     #[serde(default, deserialize_with = "yes_or_no", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "bool")]
+    #[cfg_attr(feature = "schema", schemars(with = "bool"))]
     pub block: Option<bool>,
     /// The reason. The model reads it for `tool_call` and `approve`, the user for the other hooks.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// `tool_call`: the new arguments of the tool, an object. Ignored if `block` is true.
     #[serde(default, deserialize_with = "explicit_null", skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "crate::json::object_schema")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
     pub modified_args: Option<RawJson>,
     /// `tool_call`: repeats the tool of the request. Optional. Unless `block` is true, a response
     /// with another tool is a failure.
@@ -318,7 +322,7 @@ pub struct EventInterceptResponse {
     /// `tool_call`, with the capability `hooks_2`: the name of another tool to call, with
     /// `modified_args` or the same arguments. Counts before `block`. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     // The raw JSON, so that an extension without the capability may have a field of this name.
     pub modified_tool: Option<RawJson>,
     /// `assistant_message`: the text that the user sees instead. Empty means no change. Ignored if
@@ -345,12 +349,12 @@ pub struct EventInterceptResponse {
     /// `message_end`: all blocks of the answer. `tool_call`, with the capability `hooks_2`: the
     /// result of the call, so that the tool does not run. Since haft.
     #[serde(default, deserialize_with = "optional_array", skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "crate::json::array_schema")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::array_schema"))]
     pub content: Option<RawJson>,
     /// `tool_result`: the new data for people and programs, an object. `tool_call`: the data of the
     /// result, with `content`. Since haft.
     #[serde(default, deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "crate::json::object_schema")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
     pub details: Option<RawJson>,
     /// `tool_result`, and `tool_call` with `content`: true if the call counts as failed. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -358,7 +362,7 @@ pub struct EventInterceptResponse {
     /// `tool_result`, and `tool_call` with `content`: a text for the person, in addition to the
     /// content. For `tool_result`, an empty text removes the one of the tool. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub display: Option<RawJson>,
     /// `input`: the new text. Ignored if `handled` is true. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -377,29 +381,29 @@ pub struct EventInterceptResponse {
     pub go_on: String,
     /// `context`: all messages of the request, in the form of the session file. Since haft.
     #[serde(default, deserialize_with = "optional_array", skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "crate::json::array_schema")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::array_schema"))]
     pub messages: Option<RawJson>,
     /// `context`: another model for the request, `PROVIDER/MODEL` or an id at the same provider.
     /// Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     // The raw JSON, as in `stop`, because other hooks may have a field of this name.
     pub model: Option<RawJson>,
     /// `context`: the thinking level of the request. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<ThinkingLevel>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::thinking::ThinkingLevel>"))]
     pub thinking: Option<RawJson>,
     /// `context`: the options of the request, in place of all others. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<RequestOptions>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<RequestOptions>"))]
     pub options: Option<RawJson>,
     /// `context`: tools that the request offers in addition. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Vec<RequestTool>>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<RequestTool>>"))]
     pub tools: Option<RawJson>,
     /// `before_provider_request`: the new body, an object. Since haft.
     #[serde(default, deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "crate::json::object_schema")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
     pub payload: Option<RawJson>,
     /// `before_provider_request`: headers to add to the request, by name. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -412,25 +416,25 @@ pub struct EventInterceptResponse {
     pub result: Option<Box<UserBashResult>>,
     /// `resources`: the paths of skills. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Vec<String>>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>"))]
     // The raw JSON, as in `stop`.
     pub skills: Option<RawJson>,
     /// `resources`: the paths of prompt templates. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Vec<String>>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>"))]
     pub templates: Option<RawJson>,
     /// `project_trust`: the opinion about the project. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<TrustOpinion>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<TrustOpinion>"))]
     pub trust: Option<RawJson>,
     /// `project_trust`, with `"trust":"yes"`: true if the decision is stored. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<bool>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<bool>"))]
     pub remember: Option<RawJson>,
     /// `tool_call`, `tool_result`, `context`, `message_end`: ends the turn for `reason`. Needs the
     /// capability `hooks_2`. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<StopScope>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<StopScope>"))]
     // The raw JSON, so that an extension without the capability may have a field of this name.
     pub stop: Option<RawJson>,
     /// Not empty if the extension failed to decide. The host reports the error and treats it like a

@@ -10,7 +10,8 @@ macro_rules! limits {
         /// the limit is allowed.
         ///
         /// An absent limit has its default, so that peers of older versions stay readable.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(default)]
         pub struct Limits {
             $($(#[$doc])* pub $field: $kind,)*

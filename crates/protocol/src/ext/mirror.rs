@@ -44,7 +44,8 @@ named_enum! {
 }
 
 /// The parts of the session's state that changed. The first one has all mirrored parts.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StateFrame {
     /// The number of the newest change in this frame. `state` and `entries` count together.
     pub seq: u64,
@@ -80,7 +81,8 @@ pub struct StateFrame {
 }
 
 /// New entries of the session.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EntriesFrame {
     /// The number of the newest change in this frame. `state` and `entries` count together.
     pub seq: u64,
@@ -91,11 +93,11 @@ pub struct EntriesFrame {
     pub reset: bool,
     /// The header of the session file; absent if it did not change.
     #[serde(default, deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "crate::json::object_schema")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
     pub header: Option<RawJson>,
     /// The new entries of all branches, as lines of the session file. Each comes behind its parent.
     #[serde(default, deserialize_with = "crate::json::object_list")]
-    #[schemars(schema_with = "crate::json::object_list_schema")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_list_schema"))]
     pub append: Vec<RawJson>,
     /// The id of the entry that the next entry follows; absent at the root.
     #[serde(default, skip_serializing_if = "Option::is_none")]

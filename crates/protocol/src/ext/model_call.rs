@@ -21,7 +21,8 @@ use crate::read::null_is_default;
 use crate::thinking::ThinkingLevel;
 
 /// A call about the tools or models of the agent, with its arguments.
-#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "call", content = "args", rename_all = "snake_case")]
 pub enum AgentCall {
     /// Runs a tool that the model gets, under the same gates as a call of the model.
@@ -31,18 +32,20 @@ pub enum AgentCall {
 }
 
 /// The arguments of `call_tool`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CallToolArgs {
     /// The name of the tool.
     pub name: String,
     /// The arguments of the tool.
     #[serde(deserialize_with = "crate::json::object")]
-    #[schemars(schema_with = "crate::json::object_schema")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
     pub args: RawJson,
 }
 
 /// The arguments of `complete`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CompleteCall {
     /// The model, by id or as `PROVIDER/MODEL`; absent: the model of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -58,7 +61,8 @@ pub struct CompleteCall {
 }
 
 /// A message for a model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CompletionMessage {
     /// The author.
     pub role: MessageRole,
@@ -67,7 +71,8 @@ pub struct CompletionMessage {
 }
 
 /// Further options of `complete`. An absent option has the configured or default value.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CompletionOptions {
     /// The maximum length of the answer in tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -81,7 +86,8 @@ pub struct CompletionOptions {
 }
 
 /// The value of `complete`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CompletionData {
     /// The text of the answer.
     pub text: String,
@@ -95,18 +101,20 @@ pub struct CompletionData {
 
 /// A part of the value of a `host_call` that is not answered yet: for `complete`, the next piece of
 /// the text.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostCallProgress {
     /// The `id` of the `host_call`.
     pub id: RequestId,
     /// For `complete`: an object with the next piece of the answer as `text`.
     #[serde(deserialize_with = "crate::json::object")]
-    #[schemars(schema_with = "crate::json::object_schema")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
     pub value: RawJson,
 }
 
 /// The value of a [`HostCallProgress`] of `complete`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CompletionPiece {
     /// The next piece of the answer.
     pub text: String,

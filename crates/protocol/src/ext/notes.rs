@@ -5,7 +5,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::event::NoteLevel;
 
 /// Shows a note to the user. The note disappears at the next prompt.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Notify {
     /// The level; any other value means `info`.
     #[serde(default = "default_level", deserialize_with = "null_is_info")]
@@ -23,5 +24,6 @@ fn null_is_info<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NoteLevel,
 }
 
 /// Removes all notes of this extension.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClearNotes {}

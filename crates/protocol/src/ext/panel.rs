@@ -6,7 +6,8 @@ use crate::ids::PanelId;
 use crate::read::null_is_default;
 
 /// A panel to open: the body of `command_response.open_panel`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Panel {
     /// The id of the panel, chosen by the extension.
     pub id: PanelId,
@@ -22,7 +23,8 @@ pub struct Panel {
 }
 
 /// New content of an open panel. Replaces lines and footer; an empty title keeps the old title.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PanelRender {
     /// The id of the panel.
     pub panel_id: PanelId,
@@ -38,14 +40,16 @@ pub struct PanelRender {
 }
 
 /// Closes a panel. From the extension: a request to close it. From the host: the user closed it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PanelClose {
     /// The id of the panel.
     pub panel_id: PanelId,
 }
 
 /// A key that the user pressed while the panel has the focus.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PanelKey {
     /// The id of the panel.
     pub panel_id: PanelId,
@@ -59,7 +63,8 @@ pub struct PanelKey {
 
 /// The size of the panel, sent when it opens and after each change. Only for extensions with the
 /// capability `panel_resize`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PanelResize {
     /// The id of the panel.
     pub panel_id: PanelId,

@@ -7,7 +7,8 @@ use crate::json::RawJson;
 use crate::read::null_is_default;
 
 /// Registers a command for the user: `/name`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RegisterCommand {
     /// The name without the slash: `[A-Za-z0-9_-]`, at most 64 characters.
     #[serde(deserialize_with = "crate::ids::printable")]
@@ -21,7 +22,8 @@ pub struct RegisterCommand {
 }
 
 /// Registers a tool for the model.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RegisterTool {
     /// The name: `[A-Za-z][A-Za-z0-9_-]*`, at most 64 characters. A built-in tool of the same name
     /// wins, except with `replaces`.
@@ -73,7 +75,8 @@ impl RegisterTool {
 
 /// A registration was rejected, because the user did not grant it. Other registrations are not
 /// affected. Sent only to extensions with the capability `register_rejected`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RegisterRejected {
     /// The kind of the registration: `tool`, `event` or `intercept`.
     pub what: String,
@@ -87,7 +90,8 @@ pub struct RegisterRejected {
 }
 
 /// Subscribes to events and hooks, in addition to earlier subscriptions or in their place.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Subscribe {
     /// True removes all earlier subscriptions first. Needs the capability `events_2`; ignored
     /// without it.

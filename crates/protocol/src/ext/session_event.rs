@@ -10,7 +10,6 @@ use serde::de::{DeserializeOwned, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde::ser::{self, SerializeMap as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 
 use super::bus::BusMessage;
 use super::event::LifecycleEvent;
@@ -284,6 +283,7 @@ impl From<SessionEvent> for EventFrame {
     }
 }
 
+#[cfg(feature = "schema")]
 impl schemars::JsonSchema for EventFrame {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "EventFrame".into()
@@ -293,12 +293,12 @@ impl schemars::JsonSchema for EventFrame {
     /// form are those of `--json`.
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
         let mut schema = LifecycleEvent::json_schema(generator);
-        if let Some(fields) = schema.get_mut("properties").and_then(Value::as_object_mut) {
-            let reason = json!({
+        if let Some(fields) = schema.get_mut("properties").and_then(serde_json::Value::as_object_mut) {
+            let reason = serde_json::json!({
                 "type": ["string", "null"],
                 "description": "`compaction_start`: the reason: `manual`, `threshold` or `overflow`.",
             });
-            let session = json!({
+            let session = serde_json::json!({
                 "type": "string",
                 "description": "The id of the session. Present in the form with `events_2`, whose other fields are those of `--json`.",
             });

@@ -14,7 +14,8 @@ use crate::error::without_position;
 use crate::json::RawJson;
 
 /// A change of the screen, with its arguments.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "call", content = "args", rename_all = "snake_case")]
 pub enum ShowCall {
     /// Sets the title of the terminal window.
@@ -30,14 +31,16 @@ pub enum ShowCall {
 }
 
 /// The arguments of `set_title`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SetTitleCall {
     /// The title: one line. Empty for haft's own.
     pub text: String,
 }
 
 /// The arguments of `set_working`. Absent fields keep their values.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SetWorkingCall {
     /// The text beside the spinner: one line. Empty for haft's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -57,14 +60,16 @@ pub struct SetWorkingCall {
 }
 
 /// The arguments of `set_editor`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SetEditorCall {
     /// The new text.
     pub text: String,
 }
 
 /// The arguments of `insert`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InsertCall {
     /// The text.
     pub text: String,

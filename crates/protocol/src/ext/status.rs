@@ -6,7 +6,8 @@ use crate::read::null_is_default;
 
 /// Sets, changes or removes a text in the status line. All texts disappear when the process of the
 /// extension ends. Sent only to hosts with the capability `status`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SetStatus {
     /// The key of the text, chosen by the extension: `[A-Za-z0-9_-]`, at most 64 characters.
     #[serde(deserialize_with = "crate::ids::printable")]

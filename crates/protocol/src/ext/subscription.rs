@@ -100,8 +100,9 @@ impl<'de> Deserialize<'de> for Subscription {
 }
 
 /// The object form of a subscription.
-#[derive(Deserialize, schemars::JsonSchema)]
-#[schemars(rename = "NarrowSubscription")]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "NarrowSubscription"))]
 struct NarrowSubscription {
     /// The name of the event or hook.
     event: String,
@@ -133,6 +134,7 @@ impl<'de> Visitor<'de> for SubscriptionVisitor {
     }
 }
 
+#[cfg(feature = "schema")]
 impl schemars::JsonSchema for Subscription {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Subscription".into()

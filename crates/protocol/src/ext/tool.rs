@@ -15,7 +15,8 @@ use crate::reader::{JsonText, OBJECT};
 
 /// A call of one of the extension's tools by the model. The extension answers with `tool_result`
 /// within 60 s, or within the tool's own `timeout_ms`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolCallFrame {
     /// The id for the response. It is not the model's id of the call.
     pub id: RequestId,
@@ -24,7 +25,7 @@ pub struct ToolCallFrame {
     pub name: String,
     /// The arguments: always an object that fits the tool's schema.
     #[serde(deserialize_with = "crate::json::object")]
-    #[schemars(schema_with = "crate::json::object_schema")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
     pub args: RawJson,
     /// The model's id of the call, as in the events and hooks about it. Only for extensions with the
     /// capability `tools_2`.
@@ -33,7 +34,8 @@ pub struct ToolCallFrame {
 }
 
 /// The result of a tool call.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolResultFrame {
     /// The `id` of the `tool_call`.
     pub id: RequestId,
@@ -47,7 +49,7 @@ pub struct ToolResultFrame {
     /// the session and in the event `tool_result`. Clients show `diff` and `exit_code` as those of
     /// the built-in tools. Needs the capability `tools_2`.
     #[serde(default, deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "crate::json::object_schema")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
     pub details: Option<RawJson>,
     /// True if the run ends after the calls of this message, without another request to the model.
     /// A waiting message of the user continues the run. Needs the capability `tools_2`.
@@ -61,7 +63,8 @@ impl ToolResultFrame {
 }
 
 /// The progress of a tool call that is not answered yet. The time limit of the call begins again.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolCallProgress {
     /// The `id` of the `tool_call`.
     pub id: RequestId,
@@ -71,13 +74,14 @@ pub struct ToolCallProgress {
     pub content: Option<Vec<ResultBlock>>,
     /// An object for people and programs, at most 1 MiB, in place of earlier ones.
     #[serde(default, deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "crate::json::object_schema")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
     pub details: Option<RawJson>,
 }
 
 /// A block of a tool result. Unlike [`ContentBlock`] it also represents kinds that this version
 /// does not know.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ResultBlock {
     /// Text.

@@ -21,28 +21,32 @@ use crate::ids::RequestId;
 use crate::json::RawJson;
 
 /// Sends a prompt, like the call `prompt` without a result.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SubmitText {
     /// The prompt.
     pub text: String,
 }
 
 /// Runs a command, like the call `run_command` without a result.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SubmitSlash {
     /// The command: `/`, its name, and its arguments.
     pub text: String,
 }
 
 /// Opens a panel, like the call `open_panel` without a result.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OpenPanel {
     /// The panel.
     pub panel: Panel,
 }
 
 /// Runs a tool of the model, like the call `call_tool`. The host answers with `tool_result`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolRequest {
     /// The id for the result. It must be unique among the open calls.
     pub id: RequestId,
@@ -51,7 +55,7 @@ pub struct ToolRequest {
     pub name: String,
     /// The arguments of the tool.
     #[serde(default, deserialize_with = "object_or_empty")]
-    #[schemars(schema_with = "crate::json::object_schema")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
     pub args: RawJson,
     /// The `id` of the host's open request that the call serves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -59,14 +63,16 @@ pub struct ToolRequest {
 }
 
 /// Cancels a `call_tool`, like `host_call_cancel`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolRequestCancel {
     /// The `id` of the `call_tool`.
     pub id: RequestId,
 }
 
 /// The result of a `call_tool`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolRequestResult {
     /// The `id` of the `call_tool`.
     pub id: RequestId,
@@ -79,7 +85,8 @@ pub struct ToolRequestResult {
 }
 
 /// The host no longer waits for the result of a `tool_call`, like `cancel`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolCancel {
     /// The `id` of the `tool_call`.
     pub id: RequestId,

@@ -7,6 +7,8 @@
 //! Unknown fields are ignored. An unknown role or block is an error: haft must not send an
 //! incomplete message to a model. Names and ids are not checked.
 
+use std::fmt;
+
 use serde::{Deserialize, Deserializer, de::Error};
 
 use super::{AssistantBlock, AssistantMessage, Message, NativeMessage, Rfc3339Time, ToolMessage};
@@ -136,12 +138,18 @@ impl BlockFields {
 }
 
 /// The reasons why the fields are not a message.
-#[derive(Debug, thiserror::Error)]
 enum InvalidMessage {
-    #[error("missing field `{0}`")]
     Missing(&'static str),
-    #[error("a block of kind {0:?} has no place in this message")]
     Misplaced(BlockKind),
+}
+
+impl fmt::Display for InvalidMessage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing(field) => write!(f, "missing field `{field}`"),
+            Self::Misplaced(kind) => write!(f, "a block of kind {kind:?} has no place in this message"),
+        }
+    }
 }
 
 #[cfg(test)]

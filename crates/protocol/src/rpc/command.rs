@@ -63,7 +63,8 @@ macro_rules! commands {
         }
 
         /// A command of a client.
-        #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(tag = "type")]
         // Exhaustive on purpose: the compiler requires every implementation to handle a new
         // command.
@@ -98,6 +99,7 @@ macro_rules! commands {
 
         /// `data` of a reply, by the command. Fields that are not listed may be there and are ignored.
         #[expect(non_snake_case, reason = "each field is named after its command's type")]
+        #[cfg(feature = "schema")]
         #[derive(Debug, schemars::JsonSchema)]
         pub struct ReplyData {
             $($(#[$doc])* #[schemars(rename = $name)] pub $command: $data,)*

@@ -25,5 +25,6 @@ pub use setup::{ModelData, ModelInfo, ModelPrices, ModelsData, ThinkingData, Too
 pub use state::{InterruptData, QueuedData, StartedData, StateData};
 
 /// No data: the reply has no `data`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NoData {}

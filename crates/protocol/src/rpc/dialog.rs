@@ -13,7 +13,8 @@ use crate::ids::ExtensionName;
 
 /// A question for the person, for clients that sent `"ui":true`. It waits for an answer, unless it has
 /// a `timeout_ms`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UiRequest {
     /// The id of the question in `ui_response` and `ui_done`.
     pub id: String,
@@ -50,7 +51,8 @@ pub struct UiRequest {
 }
 
 /// The kind of answer that a question asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum UiKind {
     /// Yes or no: `confirmed`.
@@ -70,7 +72,8 @@ pub enum UiKind {
 }
 
 /// The answer to a `ui_request`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UiResponse {
     /// The `id` of the question.
     #[serde(deserialize_with = "crate::ids::printable")]
@@ -81,7 +84,8 @@ pub struct UiResponse {
 }
 
 /// The reason why a question is closed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum UiEnd {
     /// The client answered.

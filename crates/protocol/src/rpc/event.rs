@@ -13,7 +13,8 @@ use crate::ext::SetWorkingCall;
 use crate::ids::{ExtensionName, PanelId};
 
 /// A line that is not a reply: an event, with its session as the last field.
-#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EventLine {
     /// The event.
     #[serde(flatten)]
@@ -34,7 +35,8 @@ impl EventLine {
 }
 
 /// The event.
-#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 // Only ever written, so that no reader has to guess which of both it is.
 pub enum ClientEvent {
@@ -57,7 +59,8 @@ impl From<RpcEvent> for ClientEvent {
 }
 
 /// Events of this dialect only.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RpcEvent {
@@ -161,7 +164,8 @@ pub enum RpcEvent {
 }
 
 /// The content of a panel.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PanelContent {
     /// The id of the panel.
     pub panel_id: PanelId,
@@ -174,7 +178,8 @@ pub struct PanelContent {
 }
 
 /// Why a session was closed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SessionEnd {
     /// The client asked for it.

@@ -27,7 +27,8 @@ pub const MAX_LINE: usize = 16 * 1024 * 1024;
 pub const BOUNDS: LineLimits = LineLimits { line: MAX_LINE, depth: MAX_DEPTH, nodes: MAX_NODES };
 
 /// One line of a client.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RpcRequest {
     /// The id of the command, repeated in the reply. Any text; empty means none.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -25,14 +25,21 @@ pub struct RpcResponse {
 }
 
 /// The reason why a command failed.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{error}")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandFailure {
     /// The error code, for programs.
     pub code: ErrorCode,
     /// The failure and the next step, for people.
     pub error: String,
 }
+
+impl fmt::Display for CommandFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.error)
+    }
+}
+
+impl std::error::Error for CommandFailure {}
 
 impl CommandFailure {
     /// Creates a failure.
@@ -133,8 +140,9 @@ impl RpcResponse {
 }
 
 /// The form on the wire.
-#[derive(Serialize, Deserialize, schemars::JsonSchema)]
-#[schemars(rename = "Response")]
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Response"))]
 struct ResponseWire {
     /// Marks the line as a reply.
     #[serde(rename = "type")]
@@ -157,7 +165,8 @@ struct ResponseWire {
     code: Option<ErrorCode>,
 }
 
-#[derive(Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 enum ResponseTag {
     Response,
@@ -194,6 +203,7 @@ impl<'de> Deserialize<'de> for RpcResponse {
     }
 }
 
+#[cfg(feature = "schema")]
 impl schemars::JsonSchema for RpcResponse {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         ResponseWire::schema_name()

@@ -497,7 +497,13 @@ fn outgoing_request() -> InterceptContext {
         provider: "anthropic".into(),
         model: "claude".into(),
         thinking: ThinkingLevel::High,
-        options: RequestOptions { max_tokens: Some(4096), temperature: Some(0.5) },
+        options: RequestOptions {
+            max_tokens: Some(4096),
+            temperature: Some(0.5),
+            top_p: Some(0.9),
+            stop: vec!["END".into()],
+            tool_choice: Some(ToolChoice::Tool("weather".into())),
+        },
         last: false,
         system: "You are haft.".into(),
         tools: vec![request_tool()],
@@ -572,7 +578,11 @@ fn request_decisions() -> Vec<EventInterceptResponse> {
                 messages: None,
                 model: Some("anthropic/claude-mini".into()),
                 thinking: Some(ThinkingLevel::Off),
-                options: Some(RequestOptions { max_tokens: Some(100), temperature: None }),
+                options: Some(RequestOptions {
+                    max_tokens: Some(100),
+                    tool_choice: Some(ToolChoice::Required),
+                    ..RequestOptions::default()
+                }),
                 tools: vec![request_tool()],
             }
             .into(),

@@ -257,13 +257,20 @@ fn outgoing_request() -> impl Strategy<Value = InterceptContext> {
         description,
         schema,
     });
-    let options = (option::of(any::<u64>()), option::of(0.0..2.0));
+    let choice = prop_oneof![
+        Just(ToolChoice::Auto),
+        Just(ToolChoice::None),
+        Just(ToolChoice::Required),
+        name().prop_map(ToolChoice::Tool),
+    ];
+    let sampling = (option::of(0.0..2.0), option::of(0.0..1.0));
+    let options = (option::of(any::<u64>()), sampling, vec(text(), 0..3), option::of(choice));
     let model = (name(), name(), prop::sample::select(ThinkingLevel::ALL), options);
     let content = (text(), vec(tool, 0..3), vec(any_message(), 0..3));
     (any::<u32>(), any::<bool>(), model, content).prop_map(
         |(step, last, (provider, model, thinking, options), (system, tools, messages))| {
-            let (max_tokens, temperature) = options;
-            let options = RequestOptions { max_tokens, temperature };
+            let (max_tokens, (temperature, top_p), stop, tool_choice) = options;
+            let options = RequestOptions { max_tokens, temperature, top_p, stop, tool_choice };
             InterceptContext { step, provider, model, thinking, options, last, system, tools, messages }
         },
     )

@@ -70,7 +70,7 @@ pub fn resolve_model(
     let has = |provider: &ProviderCandidate<'_>| {
         provider.has_model(model) && provider.usable_reason(environment).is_some()
     };
-    let other = if fixed { None } else { ProviderCandidate::candidates(models).find(has) };
+    let other = if fixed { None } else { ProviderCandidate::list_candidates(models).find(has) };
     at(other.map_or(asked, |provider| provider.name))
 }
 
@@ -122,7 +122,7 @@ impl<'a> ProviderCandidate<'a> {
     }
 
     /// Returns the providers to select from if none is specified: hosted presets, then the user's own providers.
-    pub(super) fn candidates(models: &'a ModelsFile) -> impl Iterator<Item = Self> {
+    pub(super) fn list_candidates(models: &'a ModelsFile) -> impl Iterator<Item = Self> {
         let hosted = PRESETS.iter().filter(|preset| preset.local_port.is_none() && preset.base_url.is_some());
         let hosted = hosted.map(|preset| Self::from_preset(preset, models));
         hosted.chain(models.custom_providers().filter_map(|name| Self::by_name(name, models)))

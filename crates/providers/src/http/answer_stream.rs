@@ -29,6 +29,8 @@ pub(super) struct EncodedRequest {
     /// The headers that hooks added. All others override them.
     pub(super) added_headers: HeaderMap,
     pub(super) body: RequestBody,
+    /// The name of the tool whose arguments are the answer.
+    pub(super) answer_tool: Option<String>,
 }
 
 /// The answer of one attempt while it arrives.

@@ -4,7 +4,11 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Url, redirect};
+use reqwest::{Proxy, Url, redirect};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::{ClientConfig, RootCertStore};
+use rustls_platform_verifier::Verifier;
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::config::{ApiDialect, ConfigError, ModelConfig};
@@ -19,9 +23,17 @@ pub(super) struct HttpClient {
 
 struct ClientState {
     headers: HeaderMap,
+    setup: ClientSetup,
+    built: OnceLock<Result<reqwest::Client, String>>,
+}
+
+/// The settings of a client that is not created yet.
+#[derive(Debug)]
+struct ClientSetup {
     loopback: bool,
     timeouts: HttpTimeouts,
-    built: OnceLock<Result<reqwest::Client, String>>,
+    certificates: Vec<CertificateDer<'static>>,
+    proxy: Option<Proxy>,
 }
 
 impl HttpClient {
@@ -30,13 +42,25 @@ impl HttpClient {
         base_url: &Url,
         timeouts: &HttpTimeouts,
     ) -> Result<Self, ConfigError> {
-        let shared = ClientState {
-            headers: build_headers(config)?,
+        let provider = || config.provider.clone();
+        let certificates =
+            config.ca_certificates.as_deref().map(read_certificates).unwrap_or(Some(Vec::new()));
+        let proxy = config.proxy.as_deref().map(Proxy::all).transpose();
+        let setup = ClientSetup {
             loopback: is_loopback(base_url),
             timeouts: *timeouts,
-            built: OnceLock::new(),
+            certificates: certificates.ok_or_else(|| ConfigError::Certificates { provider: provider() })?,
+            proxy: proxy.map_err(|_| ConfigError::Proxy { provider: provider() })?,
         };
+        let shared = ClientState { headers: build_headers(config)?, setup, built: OnceLock::new() };
         Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// Uses this client instead of an own one.
+    pub(super) fn with_client(self, client: reqwest::Client) -> Self {
+        // An error means that there is a client, which cannot be before the first request.
+        let _ = self.shared.built.set(Ok(client));
+        self
     }
 
     /// Returns the key's header and the user's headers, which override those of a request.
@@ -46,32 +70,55 @@ impl HttpClient {
 
     /// Returns the client; creates it at the first request.
     pub(super) fn get(&self) -> Result<&reqwest::Client, String> {
-        let built = self.shared.built.get_or_init(|| {
-            build(self.shared.loopback, &self.shared.timeouts).map_err(|error| root_cause(&error))
-        });
+        let built = self.shared.built.get_or_init(|| self.shared.setup.create_client());
         built.as_ref().map_err(Clone::clone)
     }
 }
 
 impl fmt::Debug for HttpClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Client").field("loopback", &self.shared.loopback).finish_non_exhaustive()
+        f.debug_struct("Client").field("loopback", &self.shared.setup.loopback).finish_non_exhaustive()
     }
 }
 
-/// Creates a client for loopback or other addresses.
-///
-/// Redirects are never followed, because an API has none and a redirect would send the key to another host. A loopback
-/// address needs neither certificates nor a proxy.
-fn build(loopback: bool, timeouts: &HttpTimeouts) -> Result<reqwest::Client, reqwest::Error> {
-    // An error means that the program has already installed a provider.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let builder = reqwest::Client::builder()
-        .redirect(redirect::Policy::none())
-        .connect_timeout(timeouts.connect)
-        .read_timeout(timeouts.idle)
-        .user_agent(concat!("haft/", env!("CARGO_PKG_VERSION")));
-    if loopback { builder.no_proxy().tls_certs_only([]).build() } else { builder.build() }
+impl ClientSetup {
+    /// Creates a client for loopback or other addresses.
+    ///
+    /// Redirects are never followed, because an API has none and a redirect would send the key to another host. A
+    /// loopback address needs neither certificates nor a proxy.
+    fn create_client(&self) -> Result<reqwest::Client, String> {
+        let tls = self.tls_config().map_err(|error| error.to_string())?;
+        let builder = reqwest::Client::builder()
+            .redirect(redirect::Policy::none())
+            .connect_timeout(self.timeouts.connect)
+            .read_timeout(self.timeouts.idle)
+            .user_agent(concat!("haft/", env!("CARGO_PKG_VERSION")))
+            .tls_backend_preconfigured(tls);
+        let builder = match &self.proxy {
+            Some(proxy) => builder.proxy(proxy.clone()),
+            None if self.loopback => builder.no_proxy(),
+            None => builder,
+        };
+        builder.build().map_err(|error| root_cause(&error))
+    }
+
+    /// Returns the TLS settings of this client. The TLS provider of the process stays as the program has set it.
+    fn tls_config(&self) -> Result<ClientConfig, rustls::Error> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let builder =
+            ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions()?;
+        if self.loopback {
+            return Ok(builder.with_root_certificates(RootCertStore::empty()).with_no_client_auth());
+        }
+        let verifier = Verifier::new_with_extra_roots(self.certificates.clone(), provider)?;
+        Ok(builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth())
+    }
+}
+
+/// Reads all certificates of a PEM text; `None` if it is not PEM or has no certificate.
+fn read_certificates(pem: &str) -> Option<Vec<CertificateDer<'static>>> {
+    let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
+    read.ok().filter(|certificates| !certificates.is_empty())
 }
 
 /// Reads at most `most` bytes of the body; returns the received part if the connection fails.

@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use reqwest::Url;
 
+#[cfg(feature = "openai")]
 use crate::catalog;
 use crate::config::{ApiDialect, ConfigError, ModelConfig};
 use crate::presets::find_preset;
-use crate::wire::{
-    AnthropicMessages, CatalogEntry, ChatCompletions, GeminiContent, OllamaChat, OpenAiResponses, WireFormat,
-};
+use crate::wire::WireFormat;
 
 /// One endpoint of one server. It contains no keys; [`super::client::HttpClient`] adds them to each request.
 #[derive(Debug, Clone)]
@@ -21,15 +20,10 @@ pub(super) struct ApiEndpoint {
 }
 
 impl ApiEndpoint {
-    pub(super) fn new(config: &ModelConfig, base_url: &Url) -> Self {
-        let format: Arc<dyn WireFormat> = match config.dialect {
-            ApiDialect::AnthropicMessages => Arc::new(AnthropicMessages),
-            ApiDialect::OpenAiChat => Arc::new(chat_format(config, base_url)),
-            ApiDialect::OpenAiResponses => Arc::new(OpenAiResponses),
-            ApiDialect::Gemini => Arc::new(GeminiContent::new(&config.model)),
-            ApiDialect::Ollama => Arc::new(OllamaChat),
-        };
-        Self { format, base: base_url.clone(), model: config.model.clone() }
+    pub(super) fn new(config: &ModelConfig, base_url: &Url) -> Result<Self, ConfigError> {
+        let format = dialect_format(config, base_url)
+            .map_err(|feature| ConfigError::NotBuilt { provider: config.provider.clone(), feature })?;
+        Ok(Self { format, base: base_url.clone(), model: config.model.clone() })
     }
 
     /// Returns the address of requests.
@@ -44,9 +38,36 @@ impl ApiEndpoint {
     }
 }
 
-fn chat_format(config: &ModelConfig, base_url: &Url) -> ChatCompletions {
+/// Evaluates to a format, or returns the name of the feature that this program was built without.
+macro_rules! format_with {
+    ($feature:tt, $format:expr) => {{
+        #[cfg(feature = $feature)]
+        let format: Arc<dyn WireFormat> = Arc::new($format);
+        #[cfg(not(feature = $feature))]
+        return Err($feature);
+        #[cfg(feature = $feature)]
+        Ok(format)
+    }};
+}
+
+/// Returns the format of the configured API.
+///
+/// # Errors
+/// The name of the feature that this program was built without.
+fn dialect_format(config: &ModelConfig, base_url: &Url) -> Result<Arc<dyn WireFormat>, &'static str> {
+    match config.dialect {
+        ApiDialect::AnthropicMessages => format_with!("anthropic", crate::wire::AnthropicMessages),
+        ApiDialect::OpenAiChat => format_with!("openai", chat_format(config, base_url)),
+        ApiDialect::OpenAiResponses => format_with!("openai", crate::wire::OpenAiResponses),
+        ApiDialect::Gemini => format_with!("gemini", crate::wire::GeminiContent::new(&config.model)),
+        ApiDialect::Ollama => format_with!("ollama", crate::wire::OllamaChat),
+    }
+}
+
+#[cfg(feature = "openai")]
+fn chat_format(config: &ModelConfig, base_url: &Url) -> crate::wire::ChatCompletions {
     let spec = catalog::find_spec(&config.provider, &config.model);
-    let entry = CatalogEntry {
+    let entry = crate::wire::CatalogEntry {
         reads_images: config.facts.images.or(spec.as_ref().map(|spec| spec.images)),
         thinks: spec.as_ref().map(|spec| spec.thinking.is_some()),
         tools_need_thinking_off: spec.is_some_and(|spec| {
@@ -54,7 +75,12 @@ fn chat_format(config: &ModelConfig, base_url: &Url) -> ChatCompletions {
             thinks && spec.notes.chat_tools_need_thinking_off
         }),
     };
-    ChatCompletions::new(&config.provider, base_url.host_str().unwrap_or_default(), &config.model, entry)
+    crate::wire::ChatCompletions::new(
+        &config.provider,
+        base_url.host_str().unwrap_or_default(),
+        &config.model,
+        entry,
+    )
 }
 
 /// Returns the address of the API from the configuration or the preset. An included endpoint path is removed, and `/v1`

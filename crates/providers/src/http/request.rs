@@ -15,9 +15,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::HttpSetup;
 use super::answer_stream::EncodedRequest;
+use super::final_answer::FinalAnswerTool;
 use crate::catalog::{self, ModelSpec, SamplingRule};
 use crate::config::ApiDialect;
-use crate::wire::{ChatServer, ModelQuirks, RequestBody, ThinkingOption, WireRequest};
+use crate::wire::{ModelQuirks, RequestBody, ThinkingOption, WireRequest};
 
 /// Encodes a request.
 ///
@@ -27,24 +28,37 @@ pub(super) fn encode(setup: &HttpSetup, request: &ModelRequest) -> Result<Encode
     let most = longest_answer(setup, &request.options);
     let thinking = thinking_option(setup, request.thinking, most);
     let messages = readable_messages(setup, &request.messages);
-    let wire = WireRequest {
+    let takes_sampling = takes_temperature(setup, thinking);
+    let mut wire = WireRequest {
         model: &setup.model,
         system: &request.system,
         messages: &messages,
         tools: &request.tools,
         max_tokens: most.or_else(|| claude_output(setup)),
-        temperature: request.options.temperature.filter(|_| takes_temperature(setup, thinking)),
+        temperature: request.options.temperature.filter(|_| takes_sampling),
+        top_p: request.options.top_p.filter(|_| takes_sampling),
+        stop: &request.options.stop,
+        tool_choice: request.options.tool_choice.as_ref().filter(|_| !request.tools.is_empty()),
+        output: request.output_schema.as_deref(),
         thinking: thinking.filter(|_| accepts_thinking(setup)),
         window: setup.own_facts.window,
         quirks: model_quirks(setup),
     };
     let format = &*setup.endpoint.format;
+    if let Some(reason) = format.find_unsupported(&wire) {
+        return Err(ModelError::new(ModelErrorKind::Rejected, reason));
+    }
+    let answer_tool = wire.output.and_then(|output| FinalAnswerTool::for_request(output, format, &wire));
+    if let Some(tool) = &answer_tool {
+        tool.add_to(&mut wire);
+    }
     let mut turns = setup.turns.lock().unwrap_or_else(PoisonError::into_inner);
     let body = RequestBody::write(format, &wire, &setup.origin(), &mut turns);
     let nothing = "there is no message to answer; say something";
     let body = body.ok_or_else(|| ModelError::new(ModelErrorKind::Rejected, nothing))?;
     let (url, headers) = (setup.endpoint.request_url(), format.headers(&wire));
-    Ok(EncodedRequest { url, headers, added_headers: HeaderMap::new(), body })
+    let answer_tool = answer_tool.map(|tool| tool.name().to_owned());
+    Ok(EncodedRequest { url, headers, added_headers: HeaderMap::new(), body, answer_tool })
 }
 
 /// Has the hooks of a request review its body, which becomes a JSON value only if there are hooks.
@@ -120,14 +134,30 @@ fn model_quirks(setup: &HttpSetup) -> ModelQuirks {
     let none_wanted =
         own_levels.is_some_and(|levels| levels.iter().all(|level| *level <= ThinkingLevel::Off));
     let Some(spec) = option_spec(setup) else {
-        return ModelQuirks { never_thinks: none_wanted, ..ModelQuirks::default() };
+        let output_schemas = takes_schemas(setup);
+        return ModelQuirks { never_thinks: none_wanted, output_schemas, ..ModelQuirks::default() };
     };
     ModelQuirks {
         never_thinks: none_wanted || spec.thinking.is_none(),
         effort_without_adaptive: !spec.notes.adaptive_thinking,
         thinking_off: spec.notes.thinking_off.clone(),
+        output_schemas: takes_schemas(setup),
         binds_thinking: spec.notes.binds_thinking && setup.provider == "anthropic",
     }
+}
+
+/// True for Anthropic's own models from Claude 4.5 on, which take the schema of an answer.
+fn takes_schemas(setup: &HttpSetup) -> bool {
+    const WITHOUT: [&str; 7] = [
+        "claude-2",
+        "claude-3",
+        "claude-opus-4-0",
+        "claude-opus-4-1",
+        "claude-opus-4-2025",
+        "claude-sonnet-4-0",
+        "claude-sonnet-4-2025",
+    ];
+    setup.provider == "anthropic" && !WITHOUT.iter().any(|prefix| setup.model.starts_with(prefix))
 }
 
 /// Returns the maximum length of a Claude answer, which Anthropic requires in requests, also through other providers.
@@ -204,8 +234,7 @@ fn thinking_option(setup: &HttpSetup, wanted: ThinkingLevel, most: Option<u64>) 
 /// True if the server may accept thinking options. An unknown server of Chat Completions gets them only for a model
 /// with levels that the user configured.
 fn accepts_thinking(setup: &HttpSetup) -> bool {
-    setup.dialect != ApiDialect::OpenAiChat
-        || ChatServer::find(&setup.provider).is_some()
+    setup.endpoint.format.accepts_thinking()
         || setup.own_facts.thinking.as_ref().is_some_and(|levels| levels.len() >= 2)
 }
 

@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::answer_stream::{AnswerStream, EncodedRequest};
 use super::failure::AttemptFailure;
+use super::final_answer::FinalAnswerReader;
 use super::{HttpSetup, request};
 use crate::retry::{MAX_ATTEMPTS, delay};
 use crate::wire::AnswerError;
@@ -26,6 +27,8 @@ pub(super) struct RequestDriver {
     deadline: Option<Instant>,
     lacks_path: bool,
     phase: AttemptPhase,
+    /// For a request whose answer is a call of a tool.
+    final_answer: Option<FinalAnswerReader>,
 }
 
 enum AttemptPhase {
@@ -42,8 +45,9 @@ enum AttemptPhase {
 }
 
 impl RequestDriver {
-    fn new(cancel: CancellationToken, setup: Arc<HttpSetup>, request: EncodedRequest) -> Self {
+    fn new(cancel: CancellationToken, setup: Arc<HttpSetup>, mut request: EncodedRequest) -> Self {
         Self {
+            final_answer: request.answer_tool.take().map(FinalAnswerReader::new),
             cancel,
             setup,
             request,
@@ -82,6 +86,19 @@ impl RequestDriver {
     }
 
     pub(super) async fn next(&mut self) -> Option<Result<ModelEvent, ModelError>> {
+        loop {
+            let event = match self.next_received().await? {
+                Ok(event) => event,
+                Err(error) => return Some(Err(error)),
+            };
+            let Some(reader) = &mut self.final_answer else { return Some(Ok(event)) };
+            if let Some(event) = reader.convert_event(event) {
+                return Some(Ok(event));
+            }
+        }
+    }
+
+    async fn next_received(&mut self) -> Option<Result<ModelEvent, ModelError>> {
         if matches!(self.phase, AttemptPhase::Over) {
             return None;
         }

@@ -8,14 +8,16 @@ mod native;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use haft_core::model::{OutputSchema, ToolChoice};
 use haft_protocol::RawJson;
 use haft_protocol::content::{ContentBlock, Image};
 use haft_protocol::message::ToolMessage;
 use serde::Serialize;
 
 use super::json::{write_element, write_open_object};
+use super::output::AcceptedSchema;
 use super::turn::{NO_OUTPUT, called_tools, unsupported_image};
-use super::{AnswerDecoder, ConversationTurn, ThinkingOption, WireFormat, WireRequest};
+use super::{AnswerDecoder, ConversationTurn, OutputMethod, ThinkingOption, WireFormat, WireRequest};
 
 /// The format of Anthropic Messages.
 #[derive(Debug)]
@@ -44,9 +46,13 @@ struct MessagesRequestHead<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<AnthropicTool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tool_choice: Option<TypeTag>,
+    tool_choice: Option<AnthropicToolChoice<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f64>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    stop_sequences: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     thinking: Option<ThinkingParam<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -89,8 +95,26 @@ struct BlockBinding {
 }
 
 #[derive(Serialize)]
+struct AnthropicToolChoice<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+}
+
+#[derive(Serialize)]
 struct OutputConfig {
-    effort: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    effort: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    format: Option<OutputFormat>,
+}
+
+#[derive(Serialize)]
+struct OutputFormat {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    schema: RawJson,
 }
 
 #[derive(Serialize)]
@@ -159,6 +183,25 @@ impl WireFormat for AnthropicMessages {
         [("anthropic-version", VERSION)].into_iter().chain(beta).collect()
     }
 
+    fn output_method(&self, request: &WireRequest<'_>) -> OutputMethod {
+        let is_closed =
+            |output: &OutputSchema| AcceptedSchema::without_limits(output.json_schema()).is_closed;
+        match request.quirks.output_schemas && request.output.is_none_or(is_closed) {
+            true => OutputMethod::Native,
+            false => OutputMethod::ToolCall,
+        }
+    }
+
+    fn can_demand_calls(&self, request: &WireRequest<'_>) -> bool {
+        thinking_param(request).is_none_or(|thinking| !matches!(thinking.kind, "enabled" | "adaptive"))
+    }
+
+    fn find_unsupported(&self, request: &WireRequest<'_>) -> Option<&'static str> {
+        let demanded = matches!(request.tool_choice, Some(ToolChoice::Required | ToolChoice::Tool(_)));
+        (demanded && !self.can_demand_calls(request))
+            .then_some("Claude cannot be made to call a tool while it thinks; turn thinking off or the tool choice to auto")
+    }
+
     fn write_head(&self, request: &WireRequest<'_>, out: &mut Vec<u8>) {
         let mut tools: Vec<AnthropicTool<'_>> = request.tools.iter().map(|tool| define_tool(tool)).collect();
         let called = if tools.is_empty() { called_tools(request.messages) } else { BTreeSet::new() };
@@ -177,10 +220,15 @@ impl WireFormat for AnthropicMessages {
             stream: true,
             system: system.into_iter().collect(),
             tools,
-            tool_choice: (!called.is_empty()).then_some(TypeTag { kind: "none" }),
+            tool_choice: match called.is_empty() {
+                true => request.tool_choice.map(call_demand),
+                false => Some(call_demand(&ToolChoice::None)),
+            },
             temperature: request.temperature,
+            top_p: request.top_p,
+            stop_sequences: request.stop,
             thinking: thinking_param(request),
-            output_config: effort_level(request).map(|effort| OutputConfig { effort }),
+            output_config: output_config(request),
         };
         write_open_object(out, &head);
         out.extend_from_slice(b",\"messages\":[");
@@ -246,6 +294,25 @@ fn drops_bound_thinking(request: &WireRequest<'_>) -> bool {
     request.quirks.binds_thinking
         && matches!(request.thinking, None | Some(ThinkingOption::Effort(_)))
         && !request.quirks.effort_without_adaptive
+}
+
+fn call_demand(choice: &ToolChoice) -> AnthropicToolChoice<'_> {
+    let (kind, name) = match choice {
+        ToolChoice::Auto => ("auto", None),
+        ToolChoice::None => ("none", None),
+        ToolChoice::Required => ("any", None),
+        ToolChoice::Tool(name) => ("tool", Some(name.as_str())),
+    };
+    AnthropicToolChoice { kind, name }
+}
+
+fn output_config(request: &WireRequest<'_>) -> Option<OutputConfig> {
+    let effort = effort_level(request);
+    let format = request.output.map(|output| OutputFormat {
+        kind: "json_schema",
+        schema: AcceptedSchema::without_limits(output.json_schema()).schema,
+    });
+    (effort.is_some() || format.is_some()).then_some(OutputConfig { effort, format })
 }
 
 fn effort_level(request: &WireRequest<'_>) -> Option<&'static str> {

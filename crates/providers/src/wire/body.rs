@@ -125,6 +125,7 @@ impl TurnCache {
 }
 
 #[cfg(test)]
+#[cfg(feature = "anthropic")]
 mod tests {
     use haft_protocol::content::ContentBlock;
     use proptest::prelude::*;

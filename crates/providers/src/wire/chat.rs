@@ -16,21 +16,22 @@ mod usage;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use haft_core::model::{OutputSchema, ToolChoice};
 use haft_protocol::RawJson;
 use haft_protocol::content::{ContentBlock, Image, ToolCall};
 use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, ToolMessage};
 use serde::{Serialize, Serializer};
 
 use super::json::{write_element, write_open_object};
+use super::output::AcceptedSchema;
 use super::turn::{NO_OUTPUT, unsupported_image};
-use super::{AnswerDecoder, ConversationTurn, WireFormat, WireRequest};
+use super::{AnswerDecoder, ConversationTurn, OutputMethod, WireFormat, WireRequest};
 use call_ids::CallIdRule;
 use model::ChatModel;
 use native::{FilledDetail, NativeAnswer, RawFields, ThinkingField, joined_thinking};
-use server::{ReasoningOptions, ThinkingSwitch};
+use server::{ChatServer, ReasoningOptions, ThinkingSwitch};
 
 pub(crate) use model::CatalogEntry;
-pub(crate) use server::ChatServer;
 
 /// The format of Chat Completions, for one model of one server.
 #[derive(Debug)]
@@ -75,6 +76,12 @@ struct ChatRequestHead<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f64>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    stop: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_format: Option<ResponseFormat<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_effort: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     thinking: Option<ThinkingSwitch>,
@@ -83,7 +90,33 @@ struct ChatRequestHead<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<FunctionEnvelope<FunctionDefinition<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tool_choice: Option<&'static str>,
+    tool_choice: Option<ChatToolChoice<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum ChatToolChoice<'a> {
+    Mode(&'static str),
+    Function(FunctionEnvelope<FunctionName<'a>>),
+}
+
+#[derive(Serialize)]
+struct FunctionName<'a> {
+    name: &'a str,
+}
+
+#[derive(Serialize)]
+struct ResponseFormat<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    json_schema: NamedSchema<'a>,
+}
+
+#[derive(Serialize)]
+struct NamedSchema<'a> {
+    name: &'a str,
+    schema: RawJson,
+    strict: bool,
 }
 
 #[derive(Serialize)]
@@ -184,6 +217,17 @@ impl WireFormat for ChatCompletions {
         format!("{}/chat/completions", base.trim_end_matches('/'))
     }
 
+    fn accepts_thinking(&self) -> bool {
+        self.server.is_known()
+    }
+
+    fn output_method(&self, request: &WireRequest<'_>) -> OutputMethod {
+        match self.server.takes_schemas(!request.tools.is_empty()) {
+            true => OutputMethod::Native,
+            false => OutputMethod::ToolCall,
+        }
+    }
+
     fn write_head(&self, request: &WireRequest<'_>, out: &mut Vec<u8>) {
         let mut tools: Vec<_> = request.tools.iter().map(|tool| define_tool(tool)).collect();
         let called = if tools.is_empty() { called_tools(request.messages) } else { BTreeSet::new() };
@@ -198,11 +242,17 @@ impl WireFormat for ChatCompletions {
             max_tokens: request.max_tokens.filter(|_| !completion),
             max_completion_tokens: request.max_tokens.filter(|_| completion),
             temperature: request.temperature,
+            top_p: request.top_p,
+            stop: request.stop,
+            response_format: request.output.map(response_format),
             reasoning_effort: thinking.reasoning_effort,
             thinking: thinking.thinking,
             reasoning: thinking.reasoning,
             tools,
-            tool_choice: (!called.is_empty()).then_some("none"),
+            tool_choice: match called.is_empty() {
+                true => request.tool_choice.map(call_demand),
+                false => Some(ChatToolChoice::Mode("none")),
+            },
         };
         write_open_object(out, &head);
         out.extend_from_slice(b",\"messages\":[");
@@ -227,6 +277,23 @@ impl WireFormat for ChatCompletions {
     fn decoder(&self) -> Box<dyn AnswerDecoder> {
         Box::<decode::ChatDecoder>::default()
     }
+}
+
+fn call_demand(choice: &ToolChoice) -> ChatToolChoice<'_> {
+    match choice {
+        ToolChoice::Auto => ChatToolChoice::Mode("auto"),
+        ToolChoice::None => ChatToolChoice::Mode("none"),
+        ToolChoice::Required => ChatToolChoice::Mode("required"),
+        ToolChoice::Tool(name) => {
+            ChatToolChoice::Function(FunctionEnvelope { kind: "function", function: FunctionName { name } })
+        }
+    }
+}
+
+fn response_format(output: &OutputSchema) -> ResponseFormat<'_> {
+    let AcceptedSchema { schema, is_strict, .. } = AcceptedSchema::new(output.json_schema());
+    let json_schema = NamedSchema { name: output.name(), schema, strict: is_strict };
+    ResponseFormat { kind: "json_schema", json_schema }
 }
 
 fn define_tool(tool: &haft_core::tool::ToolSpec) -> FunctionEnvelope<FunctionDefinition<'_>> {

@@ -13,6 +13,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use haft_core::model::ToolChoice;
 use haft_core::tool::ToolSpec;
 use haft_protocol::RawJson;
 use haft_protocol::content::{ContentBlock, Image};
@@ -21,8 +22,9 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::json::{write_element, write_open_object};
+use super::output::AcceptedSchema;
 use super::turn::{NO_OUTPUT, called_tools, unsupported_image};
-use super::{AnswerDecoder, ConversationTurn, WireFormat, WireRequest};
+use super::{AnswerDecoder, ConversationTurn, OutputMethod, WireFormat, WireRequest};
 use thinking::{ThinkingConfig, thinking_config};
 
 /// The format of Gemini for one model.
@@ -55,8 +57,8 @@ struct GeminiRequestHead<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<ToolDeclarations<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tool_config: Option<ToolConfig>,
-    generation_config: GenerationConfig,
+    tool_config: Option<ToolConfig<'a>>,
+    generation_config: GenerationConfig<'a>,
 }
 
 #[derive(Serialize)]
@@ -80,20 +82,31 @@ struct FunctionDeclaration<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ToolConfig {
-    function_calling_config: CallingMode,
-}
-
-#[derive(Serialize)]
-struct CallingMode {
-    mode: &'static str,
+struct ToolConfig<'a> {
+    function_calling_config: CallingMode<'a>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct GenerationConfig {
+struct CallingMode<'a> {
+    mode: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    allowed_function_names: Option<[&'a str; 1]>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct GenerationConfig<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f64>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    stop_sequences: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_mime_type: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_json_schema: Option<RawJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_output_tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -223,12 +236,30 @@ impl GeminiContent {
     }
 }
 
+fn calling_mode(choice: &ToolChoice) -> CallingMode<'_> {
+    let (mode, name) = match choice {
+        ToolChoice::Auto => ("AUTO", None),
+        ToolChoice::None => ("NONE", None),
+        ToolChoice::Required => ("ANY", None),
+        ToolChoice::Tool(name) => ("ANY", Some(name.as_str())),
+    };
+    CallingMode { mode, allowed_function_names: name.map(|name| [name]) }
+}
+
 impl WireFormat for GeminiContent {
     fn path(&self, base: &str, model: &str) -> String {
         let base = base.trim_end_matches('/');
         let model = model.strip_prefix("models/").unwrap_or(model);
         // The answer is a list of JSON objects without `alt=sse`.
         format!("{base}/v1beta/models/{model}:streamGenerateContent?alt=sse")
+    }
+
+    /// Before Gemini 3, a request with functions cannot ask for JSON.
+    fn output_method(&self, request: &WireRequest<'_>) -> OutputMethod {
+        match self.is_gemini_3 || request.tools.is_empty() {
+            true => OutputMethod::Native,
+            false => OutputMethod::ToolCall,
+        }
     }
 
     fn write_head(&self, request: &WireRequest<'_>, out: &mut Vec<u8>) {
@@ -243,7 +274,7 @@ impl WireFormat for GeminiContent {
             parameters_json_schema: &no_arguments,
         }));
         let tools = (!declarations.is_empty()).then_some(declarations);
-        let mode = CallingMode { mode: "NONE" };
+        let choice = if withdrawn.is_empty() { request.tool_choice } else { Some(&ToolChoice::None) };
         let system = (!request.system.trim().is_empty())
             .then(|| SystemInstruction { parts: [PartData::Text(request.system.into()).into()] });
         let head = GeminiRequestHead {
@@ -252,9 +283,15 @@ impl WireFormat for GeminiContent {
                 .into_iter()
                 .map(|function_declarations| ToolDeclarations { function_declarations })
                 .collect(),
-            tool_config: (!withdrawn.is_empty()).then_some(ToolConfig { function_calling_config: mode }),
+            tool_config: choice.map(|choice| ToolConfig { function_calling_config: calling_mode(choice) }),
             generation_config: GenerationConfig {
                 temperature: request.temperature,
+                top_p: request.top_p,
+                stop_sequences: request.stop,
+                response_mime_type: request.output.map(|_| "application/json"),
+                response_json_schema: request
+                    .output
+                    .map(|output| AcceptedSchema::new(output.json_schema()).schema),
                 max_output_tokens: request.max_tokens,
                 thinking_config: request
                     .thinking

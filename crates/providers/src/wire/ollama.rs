@@ -7,6 +7,7 @@ mod think_tags;
 
 use std::borrow::Cow;
 
+use haft_core::model::ToolChoice;
 use haft_core::tool::ToolSpec;
 use haft_protocol::RawJson;
 use haft_protocol::content::{ContentBlock, Image};
@@ -14,8 +15,11 @@ use haft_protocol::message::{AssistantBlock, AssistantMessage, ToolMessage};
 use serde::Serialize;
 
 use super::json::{write_element, write_open_object};
+use super::output::AcceptedSchema;
 use super::turn::{NO_OUTPUT, object_arguments, unsupported_image};
-use super::{AnswerDecoder, ConversationTurn, EventFraming, ThinkingOption, WireFormat, WireRequest};
+use super::{
+    AnswerDecoder, ConversationTurn, EventFraming, OutputMethod, ThinkingOption, WireFormat, WireRequest,
+};
 
 /// The format of Ollama's own API.
 #[derive(Debug)]
@@ -37,7 +41,10 @@ struct OllamaRequestHead<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     think: Option<OllamaThinking>,
     #[serde(skip_serializing_if = "ModelOptions::is_empty")]
-    options: ModelOptions,
+    options: ModelOptions<'a>,
+    /// The schema of the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    format: Option<RawJson>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<OllamaTool<'a>>,
 }
@@ -50,7 +57,7 @@ enum OllamaThinking {
 }
 
 #[derive(Serialize)]
-struct ModelOptions {
+struct ModelOptions<'a> {
     /// The window. Ollama drops what exceeds it, and its default is much smaller than the window of most models.
     #[serde(skip_serializing_if = "Option::is_none")]
     num_ctx: Option<u64>,
@@ -58,11 +65,16 @@ struct ModelOptions {
     num_predict: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f64>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    stop: &'a [String],
 }
 
-impl ModelOptions {
+impl ModelOptions<'_> {
     fn is_empty(&self) -> bool {
-        self.num_ctx.is_none() && self.num_predict.is_none() && self.temperature.is_none()
+        let Self { num_ctx, num_predict, temperature, top_p, stop } = self;
+        (num_ctx, num_predict, temperature, top_p) == (&None, &None, &None, &None) && stop.is_empty()
     }
 }
 
@@ -117,6 +129,23 @@ impl WireFormat for OllamaChat {
         EventFraming::JsonLines
     }
 
+    /// A model that must follow a schema cannot call a tool.
+    fn output_method(&self, request: &WireRequest<'_>) -> OutputMethod {
+        match request.tools.is_empty() {
+            true => OutputMethod::Native,
+            false => OutputMethod::ToolCall,
+        }
+    }
+
+    fn can_demand_calls(&self, _request: &WireRequest<'_>) -> bool {
+        false
+    }
+
+    fn find_unsupported(&self, request: &WireRequest<'_>) -> Option<&'static str> {
+        matches!(request.tool_choice, Some(ToolChoice::Required | ToolChoice::Tool(_)))
+            .then_some("Ollama's API cannot demand a tool call; set the tool choice to auto")
+    }
+
     fn write_head(&self, request: &WireRequest<'_>, out: &mut Vec<u8>) {
         let head = OllamaRequestHead {
             model: request.model,
@@ -126,8 +155,17 @@ impl WireFormat for OllamaChat {
                 num_ctx: request.window,
                 num_predict: request.max_tokens,
                 temperature: request.temperature,
+                top_p: request.top_p,
+                stop: request.stop,
             },
-            tools: request.tools.iter().map(|tool| define_tool(tool)).collect(),
+            format: request.output.map(|output| AcceptedSchema::new(output.json_schema()).schema),
+            tools: match request.tool_choice {
+                // The nearest that the API has.
+                Some(ToolChoice::None) => Vec::new(),
+                Some(ToolChoice::Auto | ToolChoice::Required | ToolChoice::Tool(_)) | None => {
+                    request.tools.iter().map(|tool| define_tool(tool)).collect()
+                }
+            },
         };
         write_open_object(out, &head);
         out.extend_from_slice(b",\"messages\":[");

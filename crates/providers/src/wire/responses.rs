@@ -14,6 +14,7 @@ mod tests;
 use std::borrow::Cow;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
+use haft_core::model::{OutputSchema, ToolChoice};
 use haft_core::tool::ToolSpec;
 use haft_protocol::RawJson;
 use haft_protocol::content::{ContentBlock, Image};
@@ -22,8 +23,9 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::json::{write_element, write_open_object};
+use super::output::AcceptedSchema;
 use super::turn::{NO_OUTPUT, unsupported_image};
-use super::{AnswerDecoder, ConversationTurn, ThinkingOption, WireFormat, WireRequest};
+use super::{AnswerDecoder, ConversationTurn, OutputMethod, ThinkingOption, WireFormat, WireRequest};
 use native::StoredFields;
 
 /// The format of OpenAI Responses.
@@ -58,6 +60,12 @@ struct ResponsesRequestHead<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<ResponsesToolChoice<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<TextOptions<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     reasoning: Option<ResponsesReasoning>,
 }
 
@@ -69,6 +77,31 @@ struct FunctionTool<'a> {
     description: &'a str,
     parameters: &'a RawJson,
     /// Without this field, the API tries strict mode, which accepts only some schemas.
+    strict: bool,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum ResponsesToolChoice<'a> {
+    Mode(&'static str),
+    Function {
+        #[serde(rename = "type")]
+        kind: &'static str,
+        name: &'a str,
+    },
+}
+
+#[derive(Serialize)]
+struct TextOptions<'a> {
+    format: TextFormat<'a>,
+}
+
+#[derive(Serialize)]
+struct TextFormat<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    name: &'a str,
+    schema: RawJson,
     strict: bool,
 }
 
@@ -161,6 +194,16 @@ impl WireFormat for OpenAiResponses {
         format!("{}/responses", base.trim_end_matches('/'))
     }
 
+    fn output_method(&self, _request: &WireRequest<'_>) -> OutputMethod {
+        OutputMethod::Native
+    }
+
+    fn find_unsupported(&self, request: &WireRequest<'_>) -> Option<&'static str> {
+        (!request.stop.is_empty()).then_some(
+            "the Responses API has no stop words; leave them out or use Chat Completions (openai-chat)",
+        )
+    }
+
     fn write_head(&self, request: &WireRequest<'_>, out: &mut Vec<u8>) {
         let system = request.system.trim();
         let head = ResponsesRequestHead {
@@ -173,6 +216,9 @@ impl WireFormat for OpenAiResponses {
             tools: request.tools.iter().map(|tool| define_tool(tool)).collect(),
             max_output_tokens: request.max_tokens.map(|most| most.max(LEAST_OUTPUT)),
             temperature: request.temperature,
+            top_p: request.top_p,
+            tool_choice: request.tool_choice.map(call_demand),
+            text: request.output.map(|output| TextOptions { format: text_format(output) }),
             reasoning: effort_level(request).map(|effort| ResponsesReasoning { effort }),
         };
         write_open_object(out, &head);
@@ -200,6 +246,20 @@ impl WireFormat for OpenAiResponses {
     fn decoder(&self) -> Box<dyn AnswerDecoder> {
         Box::<decode::ResponsesDecoder>::default()
     }
+}
+
+fn call_demand(choice: &ToolChoice) -> ResponsesToolChoice<'_> {
+    match choice {
+        ToolChoice::Auto => ResponsesToolChoice::Mode("auto"),
+        ToolChoice::None => ResponsesToolChoice::Mode("none"),
+        ToolChoice::Required => ResponsesToolChoice::Mode("required"),
+        ToolChoice::Tool(name) => ResponsesToolChoice::Function { kind: "function", name },
+    }
+}
+
+fn text_format(output: &OutputSchema) -> TextFormat<'_> {
+    let AcceptedSchema { schema, is_strict, .. } = AcceptedSchema::new(output.json_schema());
+    TextFormat { kind: "json_schema", name: output.name(), schema, strict: is_strict }
 }
 
 fn define_tool(tool: &ToolSpec) -> FunctionTool<'_> {

@@ -246,7 +246,8 @@ async fn sent_with(wire: WireFormat, model: &str, thinking: ThinkingLevel, optio
 
 #[tokio::test]
 async fn sends_options_that_the_model_supports() {
-    let options = |temperature| RequestOptions { max_tokens: Some(9_000), temperature };
+    let options =
+        |temperature| RequestOptions { max_tokens: Some(9_000), temperature, ..RequestOptions::default() };
     let cases = [
         (WireFormat::Anthropic, "claude-haiku-4-5", ThinkingLevel::Off, "/max_tokens", json!(0.5)),
         // The model thinks, and then requires its own temperature.
@@ -276,7 +277,7 @@ async fn sends_options_that_the_model_supports() {
 
 #[tokio::test]
 async fn limits_answer_to_the_models_maximum() {
-    let options = RequestOptions { max_tokens: Some(u64::MAX), temperature: None };
+    let options = RequestOptions { max_tokens: Some(u64::MAX), ..RequestOptions::default() };
     let body = sent_with(WireFormat::Anthropic, "claude-haiku-4-5", ThinkingLevel::Off, options).await;
     assert_eq!(body["max_tokens"], json!(64_000));
 }

@@ -107,6 +107,7 @@ pub(crate) fn request(messages: Vec<Message>) -> ModelRequest {
         tools: vec![Arc::new(tool)],
         thinking: ThinkingLevel::Default,
         options: RequestOptions::default(),
+        output_schema: None,
         review: RequestReview::default(),
     }
 }

@@ -111,7 +111,11 @@ async fn requests_get_another_model_and_more_tools() {
     let change = move |request: &InterceptContext| ContextChange {
         model: (request.model == "big").then(|| "small".to_owned()),
         thinking: Some(ThinkingLevel::Off),
-        options: Some(RequestOptions { max_tokens: Some(100), temperature: Some(0.5) }),
+        options: Some(RequestOptions {
+            max_tokens: Some(100),
+            temperature: Some(0.5),
+            ..RequestOptions::default()
+        }),
         tools: vec![look()],
         messages: None,
     };

@@ -17,6 +17,11 @@ fn check(program: &str, expect: &[&str]) {
 }
 
 #[test]
+fn structured_output_is_corrected() {
+    check(env!("CARGO_BIN_EXE_structured-output"), &["***** A sturdy pot."]);
+}
+
+#[test]
 fn minimal_prints_its_answer() {
     check(env!("CARGO_BIN_EXE_minimal"), &["An agent is a model, tools, and a loop around both."]);
 }

@@ -70,8 +70,11 @@ fn accept_edit(
         reports.push(format!("thinking_level: {error}"));
         None
     });
-    let options =
-        options.map(|LlmOptions { max_tokens, temperature, .. }| RequestOptions { max_tokens, temperature });
+    let options = options.map(|LlmOptions { max_tokens, temperature, .. }| RequestOptions {
+        max_tokens,
+        temperature,
+        ..RequestOptions::default()
+    });
     ContextChange {
         messages,
         model,
@@ -93,7 +96,7 @@ fn request_tool(tool: ToolDefinition) -> RequestTool {
 }
 
 fn llm_options(native: &InterceptContext) -> LlmOptions {
-    let RequestOptions { max_tokens, temperature } = native.options;
+    let RequestOptions { max_tokens, temperature, .. } = native.options;
     let thinking_level =
         (native.thinking != ThinkingLevel::Default).then(|| native.thinking.name().to_owned());
     LlmOptions { max_tokens, temperature, thinking_level, ..LlmOptions::default() }

@@ -18,7 +18,8 @@ use super::{HookToolCall, LlmResponse, Method, TurnContext, TurnMeta, UsageInfo}
 use haft_protocol::RawJson;
 
 /// The params of `hook.after_llm`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct AfterLlm {
     /// The turn.
@@ -42,7 +43,8 @@ impl AfterLlm {
 }
 
 /// The result of `hook.after_llm`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ResponseReply {
     /// `continue`, `modify`, `abort_turn` or `hard_abort`.
@@ -56,7 +58,8 @@ pub struct ResponseReply {
 }
 
 /// `response` of the reply: the params again, of which only the answer can be changed.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ChangedResponse {
     /// The answer.
@@ -66,7 +69,8 @@ pub struct ChangedResponse {
 
 /// The answer as a hook gives it. One with a `finish_reason` is whole: what it leaves out is gone. Of any other, what is
 /// left out stays.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct PartialResponse {
     /// The text.

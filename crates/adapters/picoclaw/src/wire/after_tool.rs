@@ -16,7 +16,8 @@ use super::{HookToolResult, Method, TurnContext, TurnMeta};
 use haft_protocol::RawJson;
 
 /// The params of `hook.after_tool`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct AfterTool {
     /// The turn.
@@ -28,7 +29,7 @@ pub struct AfterTool {
     pub tool: String,
     /// The arguments that the tool got.
     #[serde(deserialize_with = "super::deserialize_arguments")]
-    #[schemars(schema_with = "haft_protocol::foreign::object_schema")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "haft_protocol::foreign::object_schema"))]
     pub arguments: RawJson,
     /// The result of the call.
     pub result: HookToolResult,
@@ -46,7 +47,8 @@ impl AfterTool {
 }
 
 /// The result of `hook.after_tool`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ResultReply {
     /// `continue`, `modify`, `abort_turn` or `hard_abort`.
@@ -60,7 +62,8 @@ pub struct ResultReply {
 }
 
 /// `result` of the reply: the params again, of which only what came of the call can be changed.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ChangedResult {
     /// The result of the call.
@@ -70,7 +73,8 @@ pub struct ChangedResult {
 
 /// The result of a call as a hook gives it. One with `for_llm`, `silent`, `is_error` and `async` is whole: what it
 /// leaves out is gone. Of any other, what is left out stays.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct PartialResult {
     /// The text for the model.

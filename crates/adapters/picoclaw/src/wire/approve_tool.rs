@@ -14,7 +14,8 @@ use haft_protocol::RawJson;
 use haft_protocol::content::ResolvedPath;
 
 /// The params of `hook.approve_tool`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ApproveTool {
     /// The turn.
@@ -26,7 +27,7 @@ pub struct ApproveTool {
     pub tool: String,
     /// The arguments in their final form.
     #[serde(deserialize_with = "super::deserialize_arguments")]
-    #[schemars(schema_with = "haft_protocol::foreign::object_schema")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "haft_protocol::foreign::object_schema"))]
     pub arguments: RawJson,
     /// The channel: `cli`.
     pub channel: String,
@@ -44,7 +45,8 @@ impl ApproveTool {
 
 /// The result of `hook.approve_tool`. There is no action: everything except `"approved":true`
 /// denies. A contradicting field beside it, such as `"action":"deny_tool"`, also denies.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, expecting = "an object")]
 pub struct ApprovalReply {
     /// True if the tool may run.

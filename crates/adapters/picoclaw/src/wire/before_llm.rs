@@ -17,7 +17,8 @@ use haft_protocol::RawJson;
 pub use edit::{LlmEdit, MessageEdit};
 
 /// The params of `hook.before_llm`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct BeforeLlm {
     /// The turn.
@@ -54,7 +55,8 @@ impl BeforeLlm {
 }
 
 /// The options of the answer. What is absent is the provider's own choice.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct LlmOptions {
     /// The output limit in tokens.
@@ -86,7 +88,8 @@ fn whole_number<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Opt
 }
 
 /// The result of `hook.before_llm`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct LlmReply {
     /// `continue`, `modify`, `abort_turn` or `hard_abort`.
@@ -100,7 +103,8 @@ pub struct LlmReply {
 }
 
 /// The parts of [`BeforeLlm`] that a hook can change. Others may be there and are ignored.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct PartialRequest {
     /// The new model.

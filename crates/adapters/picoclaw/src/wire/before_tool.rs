@@ -19,7 +19,8 @@ use haft_protocol::content::ResolvedPath;
 use haft_protocol::foreign::optional_object;
 
 /// The params of `hook.before_tool`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct BeforeTool {
     /// The turn.
@@ -31,7 +32,7 @@ pub struct BeforeTool {
     pub tool: String,
     /// The arguments.
     #[serde(deserialize_with = "super::deserialize_arguments")]
-    #[schemars(schema_with = "haft_protocol::foreign::object_schema")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "haft_protocol::foreign::object_schema"))]
     pub arguments: RawJson,
     /// The answer of an earlier hook in place of the tool. Only PicoClaw sends it; haft asks no
     /// further hook after such an answer.
@@ -52,7 +53,8 @@ impl BeforeTool {
 }
 
 /// The result of `hook.before_tool`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ToolReply {
     /// One of the six actions.
@@ -69,7 +71,8 @@ pub struct ToolReply {
 }
 
 /// The parts of [`BeforeTool`] that a hook can change. Others may be there and are ignored.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct PartialCall {
     /// The new tool.
@@ -77,7 +80,7 @@ pub struct PartialCall {
     pub tool: Option<String>,
     /// The new arguments, complete.
     #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "haft_protocol::foreign::object_schema")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "haft_protocol::foreign::object_schema"))]
     pub arguments: Option<RawJson>,
     /// For `respond`: the result, if `result` is absent.
     #[serde(skip_serializing_if = "Option::is_none")]

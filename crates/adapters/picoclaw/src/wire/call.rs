@@ -21,7 +21,8 @@ use haft_protocol::codec::{LineLimits, PlainSpan};
 macro_rules! define_calls {
     ($($(#[$doc:meta])* $call:ident($params:ident) = $name:literal,)*) => {
         /// A method with its params.
-        #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
+        #[derive(Debug, Clone, PartialEq, Serialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(tag = "method", content = "params")]
         pub enum Call {
             $($(#[$doc])* #[serde(rename = $name)] $call($params),)*
@@ -53,7 +54,8 @@ macro_rules! define_calls {
 methods!(define_calls);
 
 /// A line of the host: a request, which has an id, or a notification.
-#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CallLine {
     /// Always `2.0`.
     pub jsonrpc: JsonRpcVersion,

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use haft_protocol::RawJson;
 
 /// The turn of a call. All fields are always present.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "PascalCase", default)]
 pub struct TurnMeta {
     /// The id of the agent: `main`.
@@ -30,7 +31,8 @@ pub struct TurnMeta {
 }
 
 /// The context of a turn. Absent parts are unknown.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct TurnContext {
     /// The message that the turn answers.
@@ -45,7 +47,8 @@ pub struct TurnContext {
 }
 
 /// The origin of a message.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct InboundMessage {
     /// The channel: `cli`.
@@ -90,7 +93,8 @@ pub struct InboundMessage {
 }
 
 /// The route of a message to its agent. PicoClaw's; haft has one agent and does not send it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "PascalCase", default)]
 pub struct AgentRoute {
     /// The id of the agent.
@@ -108,7 +112,8 @@ pub struct AgentRoute {
 }
 
 /// The scope of a session.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct SessionScope {
     /// The version of this format: 1.

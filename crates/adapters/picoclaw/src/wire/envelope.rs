@@ -12,7 +12,6 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -28,7 +27,8 @@ use haft_protocol::limits::{MAX_DEPTH, MAX_NODES, MAX_RESULT_LINE};
 pub const BOUNDS: LineLimits = LineLimits { line: MAX_RESULT_LINE, depth: MAX_DEPTH, nodes: MAX_NODES };
 
 /// The version of JSON-RPC.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum JsonRpcVersion {
     /// Version 2.0, the only supported one.
     #[default]
@@ -48,7 +48,8 @@ pub struct HookReply {
 }
 
 /// The error of a hook, `error` on the wire.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, thiserror::Error, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, expecting = "an object")]
 #[error("{}", self.message_or_code())]
 pub struct RpcError {

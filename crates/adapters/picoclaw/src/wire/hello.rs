@@ -17,7 +17,8 @@ use haft_protocol::ext::ExtensionConfig;
 pub const VERSION: u32 = 1;
 
 /// The params of `hook.hello`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct HookHello {
     /// The hook's name in the configuration.
@@ -29,7 +30,7 @@ pub struct HookHello {
     pub modes: Vec<HookMode>,
     /// The user's settings for this hook; absent if there are none. Since haft.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Map<String, serde_json::Value>>"))]
     pub config: Option<ExtensionConfig>,
 }
 
@@ -41,7 +42,8 @@ impl HookHello {
 }
 
 /// The result of `hook.hello`, which haft ignores.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct HelloReply {
     /// Usually `true`. The host ignores the value.

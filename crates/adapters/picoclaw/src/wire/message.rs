@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use haft_protocol::RawJson;
 
 /// A message of the conversation. The first one is the system prompt, with the role `system`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "Message")]
 pub struct HookMessage {
     /// `system`, `user`, `assistant` or `tool`.
@@ -70,7 +71,8 @@ impl HookMessage {
 }
 
 /// A file in a message.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Attachment {
     /// The kind of the part: `image`, `audio`, `video`, `file`.
@@ -91,7 +93,8 @@ pub struct Attachment {
 }
 
 /// A part of the system prompt.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct SystemPart {
     /// The type: `text`.
@@ -105,7 +108,8 @@ pub struct SystemPart {
 }
 
 /// A tool call of the model.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename = "ToolCall")]
 pub struct HookToolCall {
     /// The model's id of the call.
@@ -133,7 +137,8 @@ impl HookToolCall {
 const FUNCTION: &str = "function";
 
 /// The tool and the arguments of a call.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct FunctionCall {
     /// The tool.
@@ -160,7 +165,8 @@ impl FunctionCall {
 }
 
 /// A tool in a request to the model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ToolDefinition {
     /// The type: `function`.
@@ -189,7 +195,8 @@ impl Default for ToolDefinition {
 }
 
 /// The definition of a tool for the model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct FunctionDefinition {
     /// The name.
@@ -214,7 +221,8 @@ fn schema_or_none<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<R
 }
 
 /// The answer of the model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct LlmResponse {
     /// The role: `assistant`.
@@ -254,7 +262,8 @@ impl Default for LlmResponse {
 }
 
 /// Tokens.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct UsageInfo {
     /// The number of input tokens.
@@ -266,7 +275,8 @@ pub struct UsageInfo {
 }
 
 /// The result of one call of a tool. haft writes every field; a hook may leave out any.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct HookToolResult {
     /// The text for the model.

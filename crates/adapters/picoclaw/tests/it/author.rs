@@ -155,7 +155,8 @@ fn invalid_lines_with_an_id_are_answered() {
 
 /// Adds a tool `weather` and answers its calls.
 fn weather() -> Hook {
-    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    #[derive(serde::Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     struct City {
         city: String,
     }

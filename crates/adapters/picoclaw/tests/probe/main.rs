@@ -8,7 +8,8 @@ use haft_adapter_picoclaw::author::{ApprovalDecision, Hook, HookToolResult, Tool
 use tokio::sync::Notify;
 
 /// The arguments of a tool without arguments.
-#[derive(serde::Deserialize, schemars::JsonSchema)]
+#[derive(serde::Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct NoArgs {}
 
 /// Longer than the test: a test that waits for such a handler fails.

@@ -63,7 +63,7 @@ fn build_question(request: &OutgoingRequest) -> InterceptContext {
         provider,
         model,
         thinking: request.thinking,
-        options: request.options,
+        options: request.options.clone(),
         last: request.last,
         system: request.system.clone(),
         tools: request.tools.iter().map(to_tool).collect(),

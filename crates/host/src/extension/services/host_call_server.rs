@@ -307,7 +307,7 @@ fn completion_request(caller: ExtensionName, wish: CompleteCall) -> CompletionRe
         system: wish.system,
         messages: messages.collect(),
         thinking: thinking.unwrap_or(ThinkingLevel::Off),
-        options: RequestOptions { max_tokens, temperature },
+        options: RequestOptions { max_tokens, temperature, ..RequestOptions::default() },
     }
 }
 

@@ -261,7 +261,7 @@ struct Temperature;
 #[async_trait::async_trait]
 impl BeforeModelRequest for Temperature {
     async fn before_model_request(&self, _: &CancellationToken, _: &OutgoingRequest) -> RequestDecision {
-        let options = Some(RequestOptions { temperature: Some(0.7), max_tokens: None });
+        let options = Some(RequestOptions { temperature: Some(0.7), ..RequestOptions::default() });
         RequestDecision::Edit {
             by: "embedder".into(),
             edit: RequestEdit { options, ..RequestEdit::default() },

@@ -15,7 +15,8 @@ use crate::ids::{ExtensionName, RequestId, ToolCallId};
 use crate::json::RawJson;
 
 /// Before a call runs that no interceptor of `tool_call` blocked.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InterceptApprove {
     /// The model's id of the call; for a `host_call`, an id of the host.
     pub tool_id: ToolCallId,
@@ -25,7 +26,7 @@ pub struct InterceptApprove {
     /// The arguments with which the tool runs. Arguments of built-in tools are in their canonical
     /// form.
     #[serde(deserialize_with = "crate::json::object")]
-    #[schemars(schema_with = "crate::json::object_schema")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
     pub tool_args: RawJson,
     /// The extension that runs the tool with `host_call`; absent for calls of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]

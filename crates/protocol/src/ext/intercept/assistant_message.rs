@@ -13,7 +13,8 @@ use crate::ext::answer_error::AnswerError;
 use crate::ids::RequestId;
 
 /// Before the user sees the model's text. Sent for every message with text.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InterceptAssistantMessage {
     /// The text blocks, joined by newlines, or the replacement of an earlier interceptor.
     pub text: String,

@@ -13,7 +13,8 @@ use crate::ext::answer_error::AnswerError;
 use crate::ids::RequestId;
 
 /// Before the agent works on a prompt.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InterceptBeforeAgentStart {
     /// The user's prompt.
     pub prompt: String,

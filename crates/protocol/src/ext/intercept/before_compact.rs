@@ -14,7 +14,8 @@ use crate::ids::RequestId;
 
 /// Before the conversation is compacted to fit into the context window. The deadline is that of a
 /// tool call, because the extension may ask a model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InterceptBeforeCompact {
     /// The reason for the compaction.
     pub reason: CompactReason,
@@ -43,7 +44,8 @@ pub struct InterceptBeforeCompact {
 }
 
 /// One message of the conversation before a compaction.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CompactEntry {
     /// The id of the entry in the session.
     pub id: String,

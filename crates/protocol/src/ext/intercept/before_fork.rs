@@ -12,7 +12,8 @@ use crate::ext::answer_error::AnswerError;
 use crate::ids::{ExtensionName, RequestId};
 
 /// Before the conversation is copied to a new session.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InterceptBeforeFork {
     /// The last entry of the copy; absent if the session has no entries.
     #[serde(default, skip_serializing_if = "Option::is_none")]

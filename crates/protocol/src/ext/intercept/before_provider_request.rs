@@ -15,7 +15,8 @@ use crate::ids::RequestId;
 use crate::json::{RawJson, object};
 
 /// Before an encoded request is sent to a provider.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InterceptBeforeProviderRequest {
     /// The provider.
     pub provider: String,
@@ -23,7 +24,7 @@ pub struct InterceptBeforeProviderRequest {
     pub model: String,
     /// The current body, in the format of the provider's API. It does not contain the key.
     #[serde(deserialize_with = "object")]
-    #[schemars(schema_with = "crate::json::object_schema")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
     pub payload: RawJson,
 }
 

@@ -12,7 +12,8 @@ use crate::ext::answer_error::AnswerError;
 use crate::ids::RequestId;
 
 /// Before the agent stops: the model has answered, and no message waits.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InterceptBeforeSettle {
     /// The text of the model's last answer.
     pub text: String,

@@ -23,7 +23,8 @@ named_enum! {
 }
 
 /// Before another session is opened beside the current one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InterceptBeforeSwitch {
     /// The kind of session.
     pub reason: SwitchReason,

@@ -15,7 +15,8 @@ use crate::ids::{ExtensionName, RequestId};
 
 /// Before the session continues from another entry. The deadline is that of a tool call, because
 /// the extension may ask a model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InterceptBeforeTree {
     /// The entry that the next one will follow; absent for the beginning of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]

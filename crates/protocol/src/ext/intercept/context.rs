@@ -17,7 +17,8 @@ use crate::read::null_is_default;
 use crate::thinking::ThinkingLevel;
 
 /// Before a request to the model. The session does not change.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InterceptContext {
     /// The number of the request since the prompt, from 1.
     pub step: u32,
@@ -44,7 +45,8 @@ pub struct InterceptContext {
 }
 
 /// Further options of a request. An absent option has its configured or default value.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RequestOptions {
     // Without `default`, so that a list is rejected.
     /// The maximum length of the answer in tokens.
@@ -53,10 +55,36 @@ pub struct RequestOptions {
     /// The temperature: 0 or more, usually at most 1 or 2. Not sent to models that do not accept one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
+    /// The share of the most likely tokens that an answer is chosen from: more than 0, at most 1. Not sent to models
+    /// that accept no temperature.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub top_p: Option<f64>,
+    /// The texts that end the answer. The answer does not contain them.
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+    pub stop: Vec<String>,
+    /// The tool calls that the answer may or must have. `{"tool": NAME}` demands a call of this tool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_choice: Option<ToolChoice>,
+}
+
+/// The tool calls that an answer may or must have.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ToolChoice {
+    /// The model decides: the default.
+    Auto,
+    /// No call.
+    None,
+    /// At least one call, of any tool.
+    Required,
+    /// A call of this tool.
+    Tool(String),
 }
 
 /// A tool that a request offers to the model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RequestTool {
     /// The tool's name.
     pub name: String,
@@ -64,7 +92,7 @@ pub struct RequestTool {
     pub description: String,
     /// JSON Schema of the arguments.
     #[serde(deserialize_with = "crate::json::object")]
-    #[schemars(schema_with = "crate::json::object_schema")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
     pub schema: RawJson,
 }
 
@@ -176,7 +204,7 @@ mod tests {
         check(r#","model":"anthropic/claude""#, change(ContextChange { model, ..ContextChange::default() }));
         let thinking = Some(ThinkingLevel::Low);
         check(r#","thinking":"low""#, change(ContextChange { thinking, ..ContextChange::default() }));
-        let options = Some(RequestOptions { max_tokens: Some(9), temperature: None });
+        let options = Some(RequestOptions { max_tokens: Some(9), ..RequestOptions::default() });
         check(
             r#","options":{"max_tokens":9}"#,
             change(ContextChange { options, ..ContextChange::default() }),

@@ -14,7 +14,8 @@ use crate::ids::RequestId;
 
 /// Before an input becomes a prompt. Commands of extensions are already run; templates and skills
 /// are not yet expanded.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InterceptInput {
     /// The current text: as it was written, or as an earlier interceptor changed it.
     pub text: String,

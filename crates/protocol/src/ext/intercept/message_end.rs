@@ -14,7 +14,8 @@ use crate::json::RawJson;
 use crate::message::{AssistantBlock, StopCause, TokenUsage};
 
 /// After an answer of the model is complete, before it is stored and its tools are called.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InterceptMessageEnd {
     /// The number of the request since the prompt, from 1.
     pub step: u32,

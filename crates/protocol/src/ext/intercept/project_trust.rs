@@ -15,7 +15,8 @@ use crate::named_enum::named_enum;
 
 /// Before the files of a project are used about whose trust the person has not decided. Asked once, in
 /// a process of the extension for this question alone.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InterceptProjectTrust {
     /// The directory of the project.
     pub cwd: String,

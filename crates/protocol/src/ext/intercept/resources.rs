@@ -30,7 +30,8 @@ named_enum! {
 }
 
 /// Before the first prompt of a session, and after a reload of extensions.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InterceptResources {
     /// The working directory of the session.
     pub cwd: String,

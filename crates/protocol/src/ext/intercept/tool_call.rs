@@ -17,7 +17,8 @@ use crate::ids::{ExtensionName, RequestId, ToolCallId};
 use crate::json::RawJson;
 
 /// Before a tool runs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InterceptToolCall {
     /// The model's id of the call; for a `host_call`, an id of the host.
     pub tool_id: ToolCallId,
@@ -27,7 +28,7 @@ pub struct InterceptToolCall {
     /// The current arguments: the model's, or those of an earlier interceptor. Arguments of built-in
     /// tools are in their canonical form.
     #[serde(deserialize_with = "crate::json::object")]
-    #[schemars(schema_with = "crate::json::object_schema")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
     pub tool_args: RawJson,
     /// The extension that runs the tool with `host_call`. Absent for calls of the model, and for
     /// interceptors without `host_services`. Since haft.

@@ -15,7 +15,8 @@ use crate::json::{RawJson, optional_object};
 use crate::read::null_is_default;
 
 /// After a tool ran, before the model sees the result.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InterceptToolResult {
     /// The model's id of the call; for a `host_call`, an id of the host.
     pub tool_id: ToolCallId,
@@ -24,13 +25,13 @@ pub struct InterceptToolResult {
     pub tool_name: String,
     /// The arguments with which the tool ran.
     #[serde(deserialize_with = "crate::json::object")]
-    #[schemars(schema_with = "crate::json::object_schema")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
     pub tool_args: RawJson,
     /// The current content: that of the tool, or that of an earlier interceptor.
     pub content: Vec<ResultBlock>,
     /// The data for people and programs, if there is any.
     #[serde(default, deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "crate::json::object_schema")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
     pub details: Option<RawJson>,
     /// True if the call failed.
     pub is_error: bool,

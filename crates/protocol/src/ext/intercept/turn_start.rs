@@ -12,7 +12,8 @@ use crate::ext::answer_error::AnswerError;
 use crate::ids::RequestId;
 
 /// Before each request to the model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InterceptTurnStart {
     /// The number of the step, counted from 1 in each prompt.
     pub step: u32,

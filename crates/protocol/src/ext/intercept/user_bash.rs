@@ -13,7 +13,8 @@ use crate::ext::answer_error::AnswerError;
 use crate::ids::RequestId;
 
 /// Before a command that the person wrote as `!command` or `!!command` runs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InterceptUserBash {
     /// The current command: as it was written, or as an earlier interceptor changed it.
     pub command: String,
@@ -24,7 +25,8 @@ pub struct InterceptUserBash {
 }
 
 /// The result of a command that an extension ran in its own way.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UserBashResult {
     /// The output.
     pub output: String,

@@ -58,7 +58,8 @@ named_enum! {
 }
 
 /// The session started. The first prompt of the session waits for the responses.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InterceptSessionStart {
     /// The session's id, the same after a resume.
     pub session_id: String,
@@ -75,18 +76,21 @@ pub struct InterceptSessionStart {
 }
 
 /// The session or the extension ends: `shutdown` follows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InterceptSessionShutdown {
     /// The reason.
     pub reason: SessionShutdownReason,
 }
 
 /// The agent begins to work on a prompt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InterceptAgentStart {}
 
 /// The agent has stopped, also after an error or an abort.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InterceptAgentEnd {
     /// The error; absent if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -94,7 +98,8 @@ pub struct InterceptAgentEnd {
 }
 
 /// A step is finished, including its tools.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InterceptTurnEnd {
     /// The reason for the end of the step.
     pub stop: StopCause,
@@ -104,14 +109,16 @@ pub struct InterceptTurnEnd {
 }
 
 /// A message of the user entered the transcript, or the model begins to answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InterceptMessageStart {
     /// The author of the message.
     pub role: MessageRole,
 }
 
 /// A tool has finished. Its result does not enter the transcript before the response.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InterceptToolEnd {
     /// The model's id of the call.
     pub tool_id: ToolCallId,

@@ -6,11 +6,13 @@ use crate::ids::{ExtensionName, PanelId};
 use crate::read::null_is_default;
 
 /// Lists the commands that a person can type.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ListCommands {}
 
 /// Runs a command.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunCommand {
     /// The command's name, without the slash.
     #[serde(deserialize_with = "crate::ids::printable")]
@@ -21,7 +23,8 @@ pub struct RunCommand {
 }
 
 /// Asks for the completions of a command.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CompleteCommand {
     /// The command's name, without the slash.
     #[serde(deserialize_with = "crate::ids::printable")]
@@ -32,7 +35,8 @@ pub struct CompleteCommand {
 }
 
 /// Runs the shortcut of an extension.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunShortcut {
     /// The extension.
     pub extension: ExtensionName,
@@ -42,11 +46,13 @@ pub struct RunShortcut {
 }
 
 /// Lists the extensions.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ListExtensions {}
 
 /// Reloads the extensions.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReloadExt {
     /// The extension to restart; absent: search for all extensions again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -54,7 +60,8 @@ pub struct ReloadExt {
 }
 
 /// Sends a key to the panel of an extension.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PanelKeyCommand {
     /// The extension that owns the panel.
     pub extension: ExtensionName,
@@ -70,7 +77,8 @@ pub struct PanelKeyCommand {
 }
 
 /// Sets the size of a panel.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PanelResizeCommand {
     /// The extension that owns the panel.
     pub extension: ExtensionName,
@@ -83,7 +91,8 @@ pub struct PanelResizeCommand {
 }
 
 /// Closes a panel of an extension.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PanelCloseCommand {
     /// The extension that owns the panel.
     pub extension: ExtensionName,

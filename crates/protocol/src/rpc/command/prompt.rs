@@ -6,7 +6,8 @@ use crate::content::Image;
 use crate::read::null_is_default;
 
 /// Sends a message to the model.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PromptCommand {
     /// The text; can be empty if there are images. If it begins with `/` and the name of a command
     /// or template, haft runs that command, unless `plain` is true.
@@ -20,7 +21,8 @@ pub struct PromptCommand {
 }
 
 /// Sends a message to an agent that works.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SteerCommand {
     /// The text.
     pub message: String,
@@ -30,7 +32,8 @@ pub struct SteerCommand {
 }
 
 /// Queues a prompt for the end of the work.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FollowUp {
     /// The text.
     pub message: String,
@@ -40,7 +43,8 @@ pub struct FollowUp {
 }
 
 /// Interrupts the agent in good order.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InterruptCommand {
     /// The text for the last request to the model; absent: haft's default text.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
@@ -48,15 +52,18 @@ pub struct InterruptCommand {
 }
 
 /// Returns the queued messages and removes them from the queue.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TakeQueued {}
 
 /// Waits until the session is idle.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WaitIdle {}
 
 /// Stops the current work at once.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AbortCommand {
     /// True if haft cancels waiting prompts, too: each fails with `aborted` and never starts. Since
     /// haft.

@@ -23,7 +23,8 @@ const LONGEST_LABEL: usize = 1000;
 const MOST_TAGS: usize = 64;
 
 /// Records data in the session. The model never sees it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AppendEntry {
     /// The id of the entry: 32 lower-case hexadecimal digits, which no other entry of the session
     /// has; absent: haft chooses it.
@@ -34,7 +35,7 @@ pub struct AppendEntry {
     pub kind: String,
     /// The data: any JSON value of at most 256 KiB.
     #[serde(deserialize_with = "bounded_json")]
-    #[schemars(with = "serde_json::Value")]
+    #[cfg_attr(feature = "schema", schemars(with = "serde_json::Value"))]
     pub data: RawJson,
     /// The name of the program that owns the entry; absent: `client`. An extension always owns its
     /// entries.
@@ -43,7 +44,8 @@ pub struct AppendEntry {
 }
 
 /// Adds a message to the conversation that is not a prompt of the person.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SendMessage {
     /// The kind, defined by the owner: 1 to 100 bytes.
     #[serde(deserialize_with = "short_name")]
@@ -57,7 +59,7 @@ pub struct SendMessage {
     pub display: bool,
     /// Data for programs, which the model does not see: any JSON value of at most 256 KiB.
     #[serde(default, deserialize_with = "optional_bounded_json", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<serde_json::Value>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Value>"))]
     pub details: Option<RawJson>,
     /// The time at which the message enters the conversation; absent: `now`.
     #[serde(default)]
@@ -79,7 +81,8 @@ impl SendMessage {
 }
 
 /// The time at which a message enters the conversation.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum DeliveryTime {
     /// At once. While a prompt runs, as `steer`.
@@ -94,7 +97,8 @@ pub enum DeliveryTime {
 }
 
 /// Labels an entry for people.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SetLabel {
     /// The entry, as `tree` names it.
     pub entry: String,
@@ -104,7 +108,8 @@ pub struct SetLabel {
 }
 
 /// Changes tags of the session.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SetTags {
     /// Values by key; `null` removes a tag. Tags with other keys stay. At most 64, with keys of 1
     /// to 100 bytes and values of at most 1000 bytes.
@@ -113,7 +118,8 @@ pub struct SetTags {
 }
 
 /// Searches for sessions by their tags.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FindSessions {
     /// The tags that a session must have. `null` stands for any value.
     #[serde(deserialize_with = "bounded_tags")]

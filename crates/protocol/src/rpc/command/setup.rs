@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::thinking::ThinkingLevel;
 
 /// Selects another model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SetModel {
     /// The model's id at the current provider, or `PROVIDER/MODEL`.
     #[serde(deserialize_with = "crate::ids::printable")]
@@ -14,7 +15,8 @@ pub struct SetModel {
 }
 
 /// Lists the available models.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GetModels {
     /// True lists also the models of providers without a key or a server. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -22,18 +24,21 @@ pub struct GetModels {
 }
 
 /// Sets the thinking level.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SetThinking {
     /// The level. haft uses the nearest level that the model has.
     pub level: ThinkingLevel,
 }
 
 /// Lists the tools.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GetTools {}
 
 /// Selects the tools.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SetTools {
     /// The names of the offered tools; absent or `null` for all. An unknown name takes effect when
     /// a tool with that name is registered.

@@ -7,14 +7,16 @@ use crate::ext::CompletionItem;
 use crate::ids::ExtensionName;
 
 /// The commands that a person can type.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CommandsData {
     /// The commands; those of extensions come first.
     pub commands: Vec<CommandInfo>,
 }
 
 /// A command.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CommandInfo {
     /// The name, without the slash.
     pub name: String,
@@ -29,7 +31,8 @@ pub struct CommandInfo {
 }
 
 /// The completions of a command.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CompletionsData {
     /// The completions, the most likely first. Empty if the command has no completion, or if its
     /// extension fails.
@@ -38,7 +41,8 @@ pub struct CompletionsData {
 }
 
 /// The result of a command.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CommandResult {
     /// The effect of the command.
     pub action: CommandActionKind,
@@ -48,7 +52,8 @@ pub struct CommandResult {
 }
 
 /// The action of a command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CommandActionKind {
     /// The command sends a prompt, which starts or waits; events follow as for the command
@@ -65,14 +70,16 @@ pub enum CommandActionKind {
 }
 
 /// The extensions.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExtensionsData {
     /// The extensions, in the order in which haft calls them.
     pub extensions: Vec<ExtensionInfo>,
 }
 
 /// An extension and its state.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExtensionInfo {
     /// The extension's name.
     pub name: ExtensionName,
@@ -113,7 +120,8 @@ pub struct ExtensionInfo {
 }
 
 /// A key that runs code of an extension.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ShortcutInfo {
     /// The key, such as `ctrl+g`. A client that does not know the key ignores the shortcut.
     pub key: String,
@@ -123,7 +131,8 @@ pub struct ShortcutInfo {
 }
 
 /// A text of an extension in the status line.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StatusItem {
     /// The key of the item.
     pub key: String,
@@ -132,7 +141,8 @@ pub struct StatusItem {
 }
 
 /// The result of a reload.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReloadData {
     /// The number of stopped extensions: replaced ones and removed ones.
     pub stopped: u64,

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 /// The server and its capabilities.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HelloData {
     /// The version of the protocol: 1.
     pub protocol_version: u32,
@@ -22,7 +23,8 @@ pub struct HelloData {
 }
 
 /// The reply to `ping`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PongData {
     /// Always `true`.
     pub pong: bool,

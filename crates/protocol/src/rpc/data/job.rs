@@ -3,14 +3,16 @@
 use serde::{Deserialize, Serialize};
 
 /// The background commands of a session.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct JobsData {
     /// The running jobs and the last ended ones, the oldest first.
     pub jobs: Vec<JobInfo>,
 }
 
 /// A background command and its state.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct JobInfo {
     /// The number, counted from 1 in each session.
     pub job: u32,

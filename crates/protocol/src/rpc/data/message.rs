@@ -8,14 +8,16 @@ use crate::json::RawJson;
 use crate::message::{AssistantBlock, Message, Rfc3339Time};
 
 /// The conversation.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MessagesData {
     /// The messages, oldest first.
     pub messages: Vec<ShownMessage>,
 }
 
 /// A message as it is shown.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "role", rename_all = "snake_case")]
 pub enum ShownMessage {
     /// A prompt of the user.
@@ -42,7 +44,8 @@ pub enum ShownMessage {
 }
 
 /// A block of a tool's result, as it is shown.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ShownBlock {
     /// A result.

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::message::{Rfc3339Time, TokenUsage};
 
 /// A session that is open.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SessionData {
     /// The id of the session.
     pub session: String,
@@ -19,7 +20,8 @@ pub struct SessionData {
 }
 
 /// The open and stored sessions.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SessionsData {
     /// The open sessions in the order in which they were opened, then the sessions of this
     /// directory on the disk, newest first.
@@ -27,7 +29,8 @@ pub struct SessionsData {
 }
 
 /// A session.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SessionInfo {
     /// The session's id.
     pub session: String,
@@ -66,7 +69,8 @@ pub struct SessionInfo {
 }
 
 /// The entries of a session.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TreeData {
     /// The entries; each one comes after its parent.
     pub entries: Vec<EntryInfo>,
@@ -76,7 +80,8 @@ pub struct TreeData {
 }
 
 /// The entry from which a session continues.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MovedData {
     /// The entry that the next one follows; absent at the beginning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -90,7 +95,8 @@ pub struct MovedData {
 }
 
 /// An entry of a session.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EntryInfo {
     /// The entry's id.
     pub id: String,

@@ -6,7 +6,8 @@ use crate::agent_state::ToolInfo;
 use crate::thinking::ThinkingLevel;
 
 /// The model for requests from the next step on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModelData {
     /// The model's provider.
     pub provider: String,
@@ -15,14 +16,16 @@ pub struct ModelData {
 }
 
 /// The available models.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModelsData {
     /// The models, grouped by provider; the available ones first.
     pub models: Vec<ModelInfo>,
 }
 
 /// The known facts of a model.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModelInfo {
     /// The model's id at the provider.
     pub id: String,
@@ -59,7 +62,8 @@ impl ModelInfo {
 }
 
 /// The prices of a model, in US dollars per million tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModelPrices {
     /// Uncached input.
     pub input: f64,
@@ -68,21 +72,24 @@ pub struct ModelPrices {
 }
 
 /// The thinking level from the next step on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThinkingData {
     /// The level in use: the nearest one that the model has.
     pub level: ThinkingLevel,
 }
 
 /// The tools.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolsData {
     /// The tools, in the order in which the model gets them.
     pub tools: Vec<ToolInfo>,
 }
 
 /// The tools for requests from the next step on.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolsSet {
     /// The names of the offered tools, without unknown names.
     pub active: Vec<String>,

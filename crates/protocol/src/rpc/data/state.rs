@@ -7,14 +7,16 @@ use crate::message::TokenUsage;
 use crate::thinking::ThinkingLevel;
 
 /// The reply to a command that starts work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StartedData {
     /// Always `true`.
     pub started: bool,
 }
 
 /// The reply to a queued message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QueuedData {
     /// True if a prompt runs and gets the message; otherwise the message waits for the next prompt.
     pub running: bool,
@@ -24,14 +26,16 @@ pub struct QueuedData {
 }
 
 /// The reply to `interrupt`: true if the agent was working.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InterruptData {
     /// True if a prompt was running.
     pub interrupted: bool,
 }
 
 /// The state of a session.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StateData {
     /// The provider of the model.
     pub provider: String,

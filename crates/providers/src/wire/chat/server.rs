@@ -4,7 +4,7 @@ use super::super::ThinkingOption;
 
 /// A server, by the name of its provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ChatServer {
+pub(super) struct ChatServer {
     name: &'static str,
     /// True if `stream_options` asks for the usage. Other servers send it anyway, and some reject the option.
     pub(super) usage_option: bool,
@@ -63,14 +63,23 @@ const SERVERS: &[ChatServer] = &[
 ];
 
 impl ChatServer {
-    /// Returns the server of a provider; `None` for an unknown one, which may reject thinking options.
-    pub(crate) fn find(provider: &str) -> Option<Self> {
-        SERVERS.iter().find(|server| server.name == provider).copied()
-    }
-
     /// Returns the server of a provider; one with OpenAI's fields if it is unknown.
     pub(super) fn by_provider(provider: &str) -> Self {
-        Self::find(provider).unwrap_or(COMPATIBLE)
+        SERVERS.iter().find(|server| server.name == provider).copied().unwrap_or(COMPATIBLE)
+    }
+
+    /// True if the server is in the table. An unknown one may reject thinking options.
+    pub(super) fn is_known(&self) -> bool {
+        *self != COMPATIBLE
+    }
+
+    /// True if the server takes the schema of an answer. Local servers cannot follow it and call tools.
+    pub(super) fn takes_schemas(&self, has_tools: bool) -> bool {
+        match self.name {
+            "openai" | "openai-chat" => true,
+            "ollama" | "llama.cpp" | "llamacpp" => !has_tools,
+            _ => false,
+        }
     }
 
     pub(super) fn is_openai(&self) -> bool {

@@ -207,6 +207,10 @@ fn writes_every_construct_for_gemini_3() {
     let request = WireRequest {
         max_tokens: Some(1_000),
         temperature: Some(0.5),
+        top_p: None,
+        stop: &[],
+        tool_choice: None,
+        output: None,
         thinking: Some(ThinkingOption::Effort("high")),
         model: "gemini-3-pro",
         ..request(&messages, &tools)

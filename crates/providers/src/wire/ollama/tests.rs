@@ -97,6 +97,10 @@ fn writes_every_construct() {
     let request = WireRequest {
         max_tokens: Some(1_000),
         temperature: Some(0.5),
+        top_p: None,
+        stop: &[],
+        tool_choice: None,
+        output: None,
         window: Some(65_536),
         thinking: Some(ThinkingOption::Effort("xhigh")),
         ..request(&messages, &tools)

@@ -15,6 +15,7 @@ pub(crate) async fn serve(agent: fn() -> Result<Agent, String>) -> Client {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     // reqwest requires a crypto provider before its first client, although none here uses TLS. An
     // error means that one is installed.
+    #[expect(clippy::disallowed_methods, reason = "the test is its own program")]
     let _ = rustls::crypto::ring::default_provider().install_default();
     let address = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move { axum::serve(listener, app(agent)).await });

@@ -40,7 +40,8 @@ macro_rules! kinds {
         }
 
         /// An event and its data. All fields are always present; durations are in nanoseconds.
-        #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
+        #[derive(Debug, Clone, PartialEq, Serialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(untagged)]
         pub enum $payloads {
             $($(#[$doc])* $kind($payload),)*
@@ -132,7 +133,8 @@ impl HookEventKind {
 }
 
 /// The severity of an event.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum EventSeverity {
     /// Details for debugging.

@@ -8,7 +8,8 @@ use crate::wire::{TurnContext, TurnMeta};
 use haft_protocol::RawJson;
 
 /// The params of `hook.event`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "PascalCase")]
 pub struct LegacyEvent {
     /// The kind of the event.
@@ -66,6 +67,7 @@ impl<'de> Deserialize<'de> for LegacyKind {
     }
 }
 
+#[cfg(feature = "schema")]
 impl schemars::JsonSchema for LegacyKind {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "LegacyKind".into()

@@ -7,7 +7,8 @@ use haft_protocol::RawJson;
 macro_rules! payloads {
     ($($(#[$doc:meta])* $payload:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* })*) => {
         $($(#[$doc])*
-        #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+        #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(rename_all = "PascalCase", default)]
         pub struct $payload {
             $($(#[$field_doc])* pub $field: $type,)*
@@ -103,7 +104,7 @@ payloads! {
         /// The tool.
         tool: String,
         /// The arguments; `null` if there are none.
-        #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
+        #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Map<String, serde_json::Value>>"))]
         arguments: Option<RawJson>,
     }
 

@@ -7,7 +7,8 @@ use crate::wire::TurnMeta;
 use haft_protocol::RawJson;
 
 /// The params of `hook.runtime_event`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct RuntimeEvent {
     /// The id, counted for each process: `evt-1`.
@@ -34,7 +35,8 @@ pub struct RuntimeEvent {
 }
 
 /// The source of an event.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct EventSource {
     /// The component: `agent`.
@@ -45,7 +47,8 @@ pub struct EventSource {
 }
 
 /// The scope of an event. Absent parts are unknown.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct EventScope {
     /// The id of the host process.
@@ -90,7 +93,8 @@ pub struct EventScope {
 }
 
 /// The correlation of an event. Absent parts are unknown.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct EventCorrelation {
     /// The place in the turn: `meta.TracePath` of other calls.
@@ -108,7 +112,8 @@ pub struct EventCorrelation {
 }
 
 /// Further attributes of an event of an agent.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct EventAttributes {
     /// The acting part: `meta.Source` of other calls.

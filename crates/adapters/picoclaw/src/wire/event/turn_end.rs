@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 /// A turn ended.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "PascalCase", default)]
 pub struct TurnEnd {
     /// [`COMPLETED`](Self::COMPLETED), [`ERROR`](Self::ERROR) or [`ABORTED`](Self::ABORTED).
@@ -44,7 +45,8 @@ impl TurnEnd {
 }
 
 /// Skills at one point of a turn.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct SkillSnapshot {
     /// The number of the snapshot, counted from 1.
@@ -57,7 +59,8 @@ pub struct SkillSnapshot {
 }
 
 /// A tool that ran in a turn.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ToolExecution {
     /// The tool.

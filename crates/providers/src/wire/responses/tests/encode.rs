@@ -24,6 +24,10 @@ fn request(messages: &[Message]) -> WireRequest<'_> {
         tools: &[],
         max_tokens: None,
         temperature: None,
+        top_p: None,
+        stop: &[],
+        tool_choice: None,
+        output: None,
         thinking: None,
         window: None,
         quirks: ModelQuirks::default(),
@@ -106,6 +110,10 @@ fn the_head_has_only_what_is_set() {
         tools: &tools,
         max_tokens: Some(9_000),
         temperature: Some(0.5),
+        top_p: None,
+        stop: &[],
+        tool_choice: None,
+        output: None,
         thinking: Some(ThinkingOption::Effort("high")),
         ..request(&messages)
     };
