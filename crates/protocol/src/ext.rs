@@ -65,11 +65,11 @@ pub use intercept::{
     InterceptContext, InterceptHook, InterceptInput, InterceptKind, InterceptMessageEnd,
     InterceptMessageStart, InterceptProjectTrust, InterceptResources, InterceptSessionShutdown,
     InterceptSessionStart, InterceptToolCall, InterceptToolEnd, InterceptToolResult, InterceptTurnEnd,
-    InterceptTurnStart, InterceptUserBash, MAX_RESOURCE_PATH, MAX_RESOURCE_PATHS, MessageEndDecision,
-    MessageRole, ProjectTrustDecision, RequestOptions, RequestTool, ResourcesDecision, ResourcesReason,
-    SessionShutdownReason, SessionStartReason, StopScope, SwitchReason, ToolCallAnswer, ToolCallDecision,
-    ToolResultChange, ToolResultDecision, TrustOpinion, TurnStartDecision, TurnStop, UserBashDecision,
-    UserBashResult,
+    InterceptTurnStart, InterceptUserBash, MAX_RESOURCE_PATH, MAX_RESOURCE_PATHS, MAX_START_MESSAGES,
+    MessageEndDecision, MessageRole, ProjectTrustDecision, RequestOptions, RequestTool, ResourcesDecision,
+    ResourcesReason, SessionShutdownReason, SessionStartReason, StartMessage, StopScope, SwitchReason,
+    ToolCallAnswer, ToolCallDecision, ToolResultChange, ToolResultDecision, TrustOpinion, TurnStartDecision,
+    TurnStop, UserBashDecision, UserBashResult,
 };
 pub use limits::Limits;
 pub use mirror::{EntriesFrame, MirrorPart, StateFrame};

@@ -330,7 +330,7 @@ impl Extension {
         self.note_duplicate(earlier.is_none(), InterceptKind::AssistantMessage)
     }
 
-    /// Adds to the system prompt before the agent works on a prompt. Must answer within 5 s; a late
+    /// Adds to the system prompt and to the conversation before the agent works on a prompt. Must answer within 5 s; a late
     /// or failed handler adds nothing. Hosts without this hook never call it.
     pub fn before_agent_start(
         mut self,

@@ -84,7 +84,7 @@ pub use haft_protocol::ext::{
     InterceptToolResult, InterceptTurnEnd, InterceptTurnStart, InterceptUserBash, LifecycleEvent,
     MessageEndDecision, MessageRole, MirrorPart, Panel, PanelKey, ProjectTrustDecision, RegisterRejected,
     RegistrationKind, RequestOptions, RequestTool, ResourcesDecision, ResourcesReason, SessionEvent,
-    SessionShutdownReason, SessionStartReason, SetWorkingCall, StateFrame, StopScope, Subscribe,
-    Subscription, SwitchReason, ToolCallAnswer, ToolCallDecision, ToolResultChange, ToolResultDecision,
-    TurnStartDecision, TurnStop, UiAnswer, UserBashDecision, UserBashResult,
+    SessionShutdownReason, SessionStartReason, SetWorkingCall, StartMessage, StateFrame, StopScope,
+    Subscribe, Subscription, SwitchReason, ToolCallAnswer, ToolCallDecision, ToolResultChange,
+    ToolResultDecision, TurnStartDecision, TurnStop, UiAnswer, UserBashDecision, UserBashResult,
 };

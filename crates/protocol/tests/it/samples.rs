@@ -584,7 +584,10 @@ fn request_decisions() -> Vec<EventInterceptResponse> {
 }
 
 fn decisions() -> impl Iterator<Item = EventInterceptResponse> {
-    let whole = BeforeAgentStartDecision::Whole { system_prompt: "You are haft. Be brief.".into() };
+    let whole = "You are haft. Be brief.".to_owned();
+    let whole = BeforeAgentStartDecision { system_prompt: Some(whole), ..Default::default() };
+    let details = Some(json(r#"{"hour":12}"#));
+    let message = StartMessage { display: false, details, ..StartMessage::new("clock", "It is noon.") };
     let others = [
         InterceptContext::respond(ContextDecision::Stop(TurnStop::discard_turn("not now")), id("14")),
         InterceptTurnStart::respond(TurnStartDecision::Allow, id("5")),
@@ -595,9 +598,13 @@ fn decisions() -> impl Iterator<Item = EventInterceptResponse> {
             AssistantMessageDecision::Suppress { reason: "key".into() },
             id("6"),
         ),
-        InterceptBeforeAgentStart::respond(BeforeAgentStartDecision::Unchanged, id("7")),
-        InterceptBeforeAgentStart::respond(BeforeAgentStartDecision::Append { text: "Hi.".into() }, id("7")),
+        InterceptBeforeAgentStart::respond(BeforeAgentStartDecision::unchanged(), id("7")),
+        InterceptBeforeAgentStart::respond(BeforeAgentStartDecision::append("Hi."), id("7")),
         InterceptBeforeAgentStart::respond(whole, id("7")),
+        InterceptBeforeAgentStart::respond(
+            BeforeAgentStartDecision::append("Hi.").with_message(message),
+            id("7"),
+        ),
         InterceptBeforeCompact::respond(BeforeCompactDecision::Default, id("9")),
         InterceptBeforeCompact::respond(BeforeCompactDecision::cancel("not yet"), id("9")),
         InterceptBeforeCompact::respond(
