@@ -82,9 +82,9 @@ pub use haft_protocol::ext::{
     InterceptContext, InterceptInput, InterceptMessageEnd, InterceptMessageStart, InterceptProjectTrust,
     InterceptResources, InterceptSessionShutdown, InterceptSessionStart, InterceptToolCall, InterceptToolEnd,
     InterceptToolResult, InterceptTurnEnd, InterceptTurnStart, InterceptUserBash, LifecycleEvent,
-    MessageEndDecision, MessageRole, MirrorPart, Panel, PanelKey, ProjectTrustDecision, RegisterRejected,
-    RegistrationKind, RequestOptions, RequestTool, ResourcesDecision, ResourcesReason, SessionEvent,
-    SessionShutdownReason, SessionStartReason, SetWorkingCall, StartMessage, StateFrame, StopScope,
-    Subscribe, Subscription, SwitchReason, ToolCallAnswer, ToolCallDecision, ToolResultChange,
+    MessageEndDecision, MessageRole, MirrorPart, Panel, PanelKey, PressShortcut, ProjectTrustDecision,
+    RegisterRejected, RegistrationKind, RequestOptions, RequestTool, ResourcesDecision, ResourcesReason,
+    SessionEvent, SessionShutdownReason, SessionStartReason, SetWorkingCall, StartMessage, StateFrame,
+    StopScope, Subscribe, Subscription, SwitchReason, ToolCallAnswer, ToolCallDecision, ToolResultChange,
     ToolResultDecision, TurnStartDecision, TurnStop, UiAnswer, UserBashDecision, UserBashResult,
 };

@@ -78,7 +78,8 @@ pub(crate) fn host() -> Vec<HostFrame> {
             reason: "not granted".into(),
         }
         .into(),
-        PressShortcut { name: "ctrl+g".into() }.into_frame(id("h7")),
+        PressShortcut { name: "ctrl+g".into(), session: None }.into_frame(id("h7")),
+        PressShortcut { name: "ctrl+g".into(), session: Some("0199".into()) }.into_frame(id("h8")),
         InvokeCommand { name: "weather".into(), args: "berlin".into() }.into_frame(id("1")),
         InvokeCommand { name: "weather".into(), args: String::new() }.into_frame(id("2")),
         QueryCompletions { name: "todo".into(), prefix: "d".into() }.into_frame(id("1")),

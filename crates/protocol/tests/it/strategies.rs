@@ -84,7 +84,13 @@ pub(crate) fn host_frame() -> impl Strategy<Value = HostFrame> {
     prop_oneof![
         hello_ack(),
         (id(), name(), text()).prop_map(|(id, name, args)| CommandInvoked { id, name, args }.into()),
-        (id(), name(), object()).prop_map(|(id, call, args)| ExtensionCall { id, call, args }.into()),
+        (id(), name(), object(), option::of(name())).prop_map(|(id, call, args, session)| ExtensionCall {
+            id,
+            call,
+            args,
+            session
+        }
+        .into()),
         (id(), name(), text()).prop_map(|(id, name, prefix)| CommandCompletions { id, name, prefix }.into()),
         (id(), name(), object(), option::of(name())).prop_map(|(id, name, args, tool_id)| {
             ToolCallFrame { id, name, args, tool_id: tool_id.map(ToolCallId::new) }.into()

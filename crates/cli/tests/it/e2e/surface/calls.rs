@@ -181,7 +181,7 @@ emit("register", kind="shortcut", name="ctrl+g", description="Show the plan")
 emit("ready")
 for frame in frames():
     if frame["type"] == "ext_call":
-        emit("notify", level="info", message="3 steps")
+        emit("notify", level="info", message="3 steps in " + frame["session"])
         emit("unregister", kind="shortcut", name=frame["args"]["name"])
         emit("ext_result", id=frame["id"])
 "#;
@@ -191,7 +191,9 @@ for frame in frames():
     let listed = client.done("list_extensions", &json!({}));
     assert_eq!(listed["extensions"][0]["shortcuts"][0]["key"], "ctrl+g", "{listed}");
     client.done("run_shortcut", &json!({"extension": "plan", "key": "ctrl+g"}));
-    assert_eq!(client.event("ext_notify")["message"], "3 steps");
+    let sessions = client.done("list_sessions", &json!({}));
+    let session = sessions["sessions"][0]["id"].as_str().unwrap();
+    assert_eq!(client.event("ext_notify")["message"], format!("3 steps in {session}"));
     let listed = client.done("list_extensions", &json!({}));
     assert_eq!(
         (&listed["extensions"][0]["name"], &listed["extensions"][0]["shortcuts"]),
