@@ -178,6 +178,10 @@ impl Frontend for SessionScreen {
         }
     }
 
+    fn registrations_changed(&self, extension: &ExtensionName) {
+        self.event(RpcEvent::RegistrationsChanged { extension: extension.clone() });
+    }
+
     fn insert(&self, extension: &ExtensionName, text: &str) {
         self.event(RpcEvent::Insert { extension: extension.clone(), text: text.to_owned() });
     }

@@ -447,8 +447,15 @@ impl ExtensionActor {
         let reports_gaps = offers.only_watch() && offers.has_capability(capability::EVENT_GAP);
         self.queue.0.subscribe(filter, reports_gaps);
         self.queue.0.mirror_parts(&self.mirror, offers.mirror);
-        self.snapshot.send_replace(snapshot);
+        let state = snapshot.state.clone();
+        let registered = Arc::clone(&snapshot.offers);
+        let before = self.snapshot.send_replace(snapshot);
         self.changes.send_modify(|count| *count += 1);
+        // Until it is ready, an extension has no registrations that others know.
+        let was_ready = state == ExtensionState::Ready && before.state == state;
+        if was_ready && !registered.has_same_registrations(&before.offers) {
+            self.frontend.registrations_changed(&self.reporter.name);
+        }
     }
 
     /// Kills the remaining processes and waits a limited time for their end.

@@ -39,6 +39,9 @@ pub trait Frontend: Send + Sync {
     /// Changes or removes an extension's item in the status line.
     fn set_status(&self, _extension: &ExtensionName, _key: &str, _text: Option<&str>) {}
 
+    /// Reports that an extension changed its commands, tools or shortcuts after its start.
+    fn registrations_changed(&self, _extension: &ExtensionName) {}
+
     /// Inserts text into the editor at the cursor, for a command.
     fn insert(&self, _extension: &ExtensionName, _text: &str) {}
 

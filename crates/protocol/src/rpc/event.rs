@@ -138,6 +138,12 @@ pub enum RpcEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<String>,
     },
+    /// An extension changed its commands, tools or shortcuts after its start. For slow clients, only one
+    /// event of an extension waits. `list_commands` and `list_extensions` return the present ones.
+    RegistrationsChanged {
+        /// The extension.
+        extension: ExtensionName,
+    },
     /// A session was opened; `session` has its id.
     SessionOpened {
         /// True if the session has no file.

@@ -160,6 +160,20 @@ fn only_the_newest_status_text_waits() {
 }
 
 #[test]
+fn one_change_of_registrations_waits() {
+    let mut outbox = filled();
+    for name in ["todo", "plan", "todo", "todo"] {
+        let extension = ExtensionName::new(name);
+        outbox.event(session("s"), RpcEvent::RegistrationsChanged { extension }).unwrap();
+    }
+    assert_snapshot!(all(&mut outbox), @r#"
+    {"type":"error","message":"…","session":"s"}
+    {"type":"registrations_changed","extension":"todo","session":"s"}
+    {"type":"registrations_changed","extension":"plan","session":"s"}
+    "#);
+}
+
+#[test]
 fn panel_content_precedes_its_close() {
     let mut outbox = filled();
     outbox.event(session("s"), panel("a", 1)).unwrap();

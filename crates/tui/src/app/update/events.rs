@@ -184,6 +184,12 @@ fn handle_rpc_event(state: &mut AppState, event: RpcEvent, session: Option<Strin
         RpcEvent::ExtStatus { extension, key, text } => {
             state.session.set_status_item(extension, key, text.as_deref());
         }
+        RpcEvent::RegistrationsChanged { .. } => {
+            // Registrations mostly come in groups.
+            let at = state.now + timeouts::REGISTRATIONS_SETTLE;
+            state.extensions_refresh_at =
+                Some(state.extensions_refresh_at.map_or(at, |planned| planned.min(at)));
+        }
         RpcEvent::SessionOpened { .. } | RpcEvent::SessionSwitched { .. } => {}
         RpcEvent::SessionClosed { reason } => handle_session_closed(state, reason),
     }

@@ -194,6 +194,7 @@ for frame in frames():
     let sessions = client.done("list_sessions", &json!({}));
     let session = sessions["sessions"][0]["id"].as_str().unwrap();
     assert_eq!(client.event("ext_notify")["message"], format!("3 steps in {session}"));
+    assert_eq!(client.event("registrations_changed")["extension"], "plan");
     let listed = client.done("list_extensions", &json!({}));
     assert_eq!(
         (&listed["extensions"][0]["name"], &listed["extensions"][0]["shortcuts"]),

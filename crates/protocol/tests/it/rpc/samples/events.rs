@@ -139,5 +139,6 @@ fn panels() -> Vec<RpcEvent> {
         RpcEvent::SetEditor { extension: todo(), text: "/todo done milk".into() },
         RpcEvent::ExtStatus { extension: todo(), key: "open".into(), text: Some("3 open".into()) },
         RpcEvent::ExtStatus { extension: todo(), key: "open".into(), text: None },
+        RpcEvent::RegistrationsChanged { extension: todo() },
     ]
 }
