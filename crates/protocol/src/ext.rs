@@ -85,7 +85,7 @@ pub use request::{CallTool, HostQuery, InvokeCommand, PressShortcut, QueryComple
 pub use service::HostService;
 pub use session_event::{EventFrame, SessionEvent, event_names};
 pub use show::{InsertCall, SetEditorCall, SetTitleCall, SetWorkingCall, ShowCall};
-pub use status::SetStatus;
+pub use status::{SetStatus, SpanColor, StatusText, StyledSpan};
 pub use subscription::{InterceptRole, Subscription};
 pub use tool::{ResultBlock, ToolCallFrame, ToolCallProgress, ToolResultFrame, joined_result_text};
 pub use zot_call::{

@@ -97,7 +97,7 @@ enum ScreenRegion {
     Panel(PanelPhase),
     Status(String),
     Title,
-    /// What the client knows of the commands, tools and shortcuts of the extension.
+    /// The commands, tools and shortcuts of the extension.
     Registrations,
 }
 

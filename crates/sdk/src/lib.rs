@@ -84,7 +84,8 @@ pub use haft_protocol::ext::{
     InterceptToolResult, InterceptTurnEnd, InterceptTurnStart, InterceptUserBash, LifecycleEvent,
     MessageEndDecision, MessageRole, MirrorPart, Panel, PanelKey, PressShortcut, ProjectTrustDecision,
     RegisterRejected, RegistrationKind, RequestOptions, RequestTool, ResourcesDecision, ResourcesReason,
-    SessionEvent, SessionShutdownReason, SessionStartReason, SetWorkingCall, StartMessage, StateFrame,
-    StopScope, Subscribe, Subscription, SwitchReason, ToolCallAnswer, ToolCallDecision, ToolResultChange,
-    ToolResultDecision, TurnStartDecision, TurnStop, UiAnswer, UserBashDecision, UserBashResult,
+    SessionEvent, SessionShutdownReason, SessionStartReason, SetWorkingCall, SpanColor, StartMessage,
+    StateFrame, StopScope, StyledSpan, Subscribe, Subscription, SwitchReason, ToolCallAnswer,
+    ToolCallDecision, ToolResultChange, ToolResultDecision, TurnStartDecision, TurnStop, UiAnswer,
+    UserBashDecision, UserBashResult,
 };

@@ -11,7 +11,7 @@ use std::time::Instant as StdInstant;
 
 use futures::channel::mpsc;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::ext::{SetStatus, capability};
+use haft_protocol::ext::{SetStatus, StatusText, capability};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
@@ -432,7 +432,9 @@ impl ExtensionActor {
             }
             UiUpdate::ClearNotes(_) => self.reporter.emit(AgentEvent::ExtClearNotes { extension }),
             UiUpdate::PanelRender(panel) => self.frontend.render_panel(&extension, &panel),
-            UiUpdate::Status(SetStatus { key, text }) => self.status.set(&key, text),
+            UiUpdate::Status(SetStatus { key, text, styled }) => {
+                self.status.set(&key, StatusText { text, styled });
+            }
             UiUpdate::PanelClose(panel) => self.frontend.close_panel(&extension, &panel.panel_id),
         }
     }

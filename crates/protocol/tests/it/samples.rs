@@ -14,6 +14,11 @@ pub(crate) fn json(text: &str) -> RawJson {
     RawJson::parse(text).unwrap()
 }
 
+/// The text `3 open` in two parts.
+pub(crate) fn styled_text() -> Vec<StyledSpan> {
+    vec![StyledSpan::new("3").with_color(SpanColor::Warning).with_bold(), StyledSpan::new(" open")]
+}
+
 fn resumed_session() -> InterceptBeforeSwitch {
     let (session, caller) = (Some("0199".into()), Some(ExtensionName::new("notes")));
     InterceptBeforeSwitch { reason: SwitchReason::Resume, session, caller }
@@ -368,8 +373,9 @@ pub(crate) fn extension() -> Vec<ExtensionFrame> {
         PanelClose { panel_id: panel() }.into(),
         Notify { level: NoteLevel::Warn, message: "slow".into() }.into(),
         ClearNotes {}.into(),
-        SetStatus { key: "open".into(), text: "3 open".into() }.into(),
-        SetStatus { key: "open".into(), text: String::new() }.into(),
+        SetStatus { key: "open".into(), text: "3 open".into(), styled: Vec::new() }.into(),
+        SetStatus { key: "open".into(), text: "3 open".into(), styled: styled_text() }.into(),
+        SetStatus { key: "open".into(), text: String::new(), styled: Vec::new() }.into(),
         Pong { id: id("8") }.into(),
         ShutdownAck {}.into(),
     ]);

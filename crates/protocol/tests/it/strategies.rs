@@ -348,6 +348,11 @@ fn before_compact() -> impl Strategy<Value = InterceptBeforeCompact> {
     )
 }
 
+fn styled_span() -> impl Strategy<Value = StyledSpan> {
+    let color = option::of(prop::sample::select(SpanColor::ALL));
+    (text(), color, any::<bool>()).prop_map(|(text, fg, bold)| StyledSpan { text, fg, bold })
+}
+
 fn subscriptions() -> impl Strategy<Value = Vec<Subscription>> {
     let entry = (text(), texts(), option::of(text()));
     let entry = entry.prop_map(|(event, tools, role)| Subscription { event, tools, role });
@@ -418,7 +423,12 @@ pub(crate) fn extension_frame() -> impl Strategy<Value = ExtensionFrame> {
         panel_id().prop_map(|panel_id| PanelClose { panel_id }.into()),
         (level(), text()).prop_map(|(level, message)| Notify { level, message }.into()),
         Just(ClearNotes {}.into()),
-        (name(), text()).prop_map(|(key, text)| SetStatus { key, text }.into()),
+        (name(), text(), vec(styled_span(), 0..3)).prop_map(|(key, text, styled)| SetStatus {
+            key,
+            text,
+            styled
+        }
+        .into()),
         id().prop_map(|id| Pong { id }.into()),
         Just(ShutdownAck {}.into()),
     ]

@@ -148,6 +148,7 @@ fn only_the_newest_status_text_waits() {
         extension: ExtensionName::new("todo"),
         key: key.to_owned(),
         text: text.map(str::to_owned),
+        styled: Vec::new(),
     };
     for (key, text) in [("a", Some("1")), ("b", Some("2")), ("a", Some("3")), ("b", None)] {
         outbox.event(session("s"), status(key, text)).unwrap();

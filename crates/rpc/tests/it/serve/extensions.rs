@@ -117,6 +117,9 @@ async fn status_text_disappears_with_the_extension() {
         peer.send(json!({"type": "set_status", "key": key, "text": text})).await;
         client.until("ext_status").await;
     }
+    let parts = json!([{"text": "3", "fg": "warning", "bold": true}, {"text": " open", "fg": "mauve"}]);
+    peer.send(json!({"type": "set_status", "key": "open", "styled": parts})).await;
+    client.until("ext_status").await;
     client.ask(json!({"type": "list_extensions"})).await;
     drop(peer);
     client.until("ext_status").await;

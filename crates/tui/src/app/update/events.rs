@@ -181,8 +181,8 @@ fn handle_rpc_event(state: &mut AppState, event: RpcEvent, session: Option<Strin
             let label = state.extension_screen.thinking_label();
             state.stack.conversation.transcript_mut().set_thinking_label(label);
         }
-        RpcEvent::ExtStatus { extension, key, text } => {
-            state.session.set_status_item(extension, key, text.as_deref());
+        RpcEvent::ExtStatus { extension, key, text, styled } => {
+            state.session.set_status_item(extension, key, text.as_deref(), &styled);
         }
         RpcEvent::RegistrationsChanged { .. } => {
             // Registrations mostly come in groups.

@@ -3,7 +3,7 @@
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::{AgentEvent, CompactReason, ExtensionFault, NoteLevel};
-use haft_protocol::ext::SetWorkingCall;
+use haft_protocol::ext::{SetWorkingCall, SpanColor, StyledSpan};
 use haft_protocol::ids::{PanelId, ToolCallId};
 use haft_protocol::message::{AssistantBlock, StopCause, TokenUsage};
 use haft_protocol::rpc::{PanelContent, RpcEvent, UiAnswer, UiKind, UiRequest};
@@ -11,6 +11,7 @@ use haft_tui::app::{AppOptions, WorkingTreeDiff};
 use haft_tui::theme::Role;
 
 use super::fake::{Fake, extension, time};
+use crate::shown::styled_row;
 
 /// Compares the wide and the narrow screen with a snapshot.
 #[track_caller]
@@ -410,6 +411,7 @@ fn extension_items_share_the_status_line() {
             extension: extension(name),
             key: key.to_owned(),
             text: text.map(str::to_owned),
+            styled: Vec::new(),
         });
     };
     set_status("todo", "open", Some("3 open"));
@@ -430,12 +432,35 @@ fn extension_items_share_the_status_line() {
 }
 
 #[test]
+fn styled_items_have_colors_and_the_name_of_their_extension() {
+    let mut fake = Fake::new();
+    let styled = vec![
+        StyledSpan::new("3").with_color(SpanColor::Error).with_bold(),
+        StyledSpan::new(" open, "),
+        StyledSpan::new("8 done\u{1b}[0m").with_color(SpanColor::Ok),
+    ];
+    let (key, text) = ("open".to_owned(), Some("3 open, 8 done".to_owned()));
+    fake.rpc(RpcEvent::ExtStatus { extension: extension("todo"), key, text, styled });
+    let mut lines = Vec::new();
+    for columns in [100, 80] {
+        fake.resize(columns, 12);
+        let row = styled_row(&fake.drawn().0, 11);
+        lines.push(row.split("main").nth(1).unwrap().split("   ").next().unwrap().trim().to_owned());
+    }
+    insta::assert_snapshot!(lines.join("\n"), @"
+    · todo: {#e6736b on reset bold}3{#8a919e on reset} open, {#7fbf7a on reset}8 done{reset on reset}
+    · todo: {#e6736b on reset bold}3{#8a919e on reset} open, {#7fbf7a on reset}8 …
+    ");
+}
+
+#[test]
 fn extension_items_follow_the_extension_state() {
     let mut fake = Fake::new();
     let status = |text: Option<&str>| RpcEvent::ExtStatus {
         extension: extension("todo"),
         key: "open".to_owned(),
         text: text.map(str::to_owned),
+        styled: Vec::new(),
     };
     fake.rpc(status(Some("3 open")));
     assert!(fake.screen().contains(" · todo: 3 open"));
