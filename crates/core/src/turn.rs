@@ -229,8 +229,8 @@ impl TurnDriver {
         let AgentStartAdditions { sections, messages } = self.collect_additions(said).await;
         self.sections = sections;
         // The messages of a resumed prompt are in the conversation since its first run.
-        let added = messages.into_iter().filter(|_| !resumes).map(Prompt::from);
-        added.map(|message| self.add_user_message(&message)).collect::<Result<(), _>>().map_err(session_error)
+        let mut added = messages.into_iter().map(Prompt::from).filter(|added| !resumes && !added.is_empty());
+        added.try_for_each(|message| self.add_user_message(&message)).map_err(session_error)
     }
 
     /// Asks the hooks for additions, each with the sections of those before it.

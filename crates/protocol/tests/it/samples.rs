@@ -590,11 +590,24 @@ fn request_decisions() -> Vec<EventInterceptResponse> {
     ]
 }
 
-fn decisions() -> impl Iterator<Item = EventInterceptResponse> {
+/// The decisions before the agent works on a prompt.
+fn start_decisions() -> [EventInterceptResponse; 4] {
     let whole = "You are haft. Be brief.".to_owned();
     let whole = BeforeAgentStartDecision { system_prompt: Some(whole), ..Default::default() };
     let details = Some(json(r#"{"hour":12}"#));
     let message = StartMessage { display: false, details, ..StartMessage::new("clock", "It is noon.") };
+    [
+        InterceptBeforeAgentStart::respond(BeforeAgentStartDecision::unchanged(), id("7")),
+        InterceptBeforeAgentStart::respond(BeforeAgentStartDecision::append("Hi."), id("7")),
+        InterceptBeforeAgentStart::respond(whole, id("7")),
+        InterceptBeforeAgentStart::respond(
+            BeforeAgentStartDecision::append("Hi.").with_message(message),
+            id("7"),
+        ),
+    ]
+}
+
+fn decisions() -> impl Iterator<Item = EventInterceptResponse> {
     let others = [
         InterceptContext::respond(ContextDecision::Stop(TurnStop::discard_turn("not now")), id("14")),
         InterceptTurnStart::respond(TurnStartDecision::Allow, id("5")),
@@ -604,13 +617,6 @@ fn decisions() -> impl Iterator<Item = EventInterceptResponse> {
         InterceptAssistantMessage::respond(
             AssistantMessageDecision::Suppress { reason: "key".into() },
             id("6"),
-        ),
-        InterceptBeforeAgentStart::respond(BeforeAgentStartDecision::unchanged(), id("7")),
-        InterceptBeforeAgentStart::respond(BeforeAgentStartDecision::append("Hi."), id("7")),
-        InterceptBeforeAgentStart::respond(whole, id("7")),
-        InterceptBeforeAgentStart::respond(
-            BeforeAgentStartDecision::append("Hi.").with_message(message),
-            id("7"),
         ),
         InterceptBeforeCompact::respond(BeforeCompactDecision::Default, id("9")),
         InterceptBeforeCompact::respond(BeforeCompactDecision::cancel("not yet"), id("9")),
@@ -653,6 +659,7 @@ fn decisions() -> impl Iterator<Item = EventInterceptResponse> {
         .into_iter()
         .chain(request_decisions())
         .chain(approvals())
+        .chain(start_decisions())
         .chain(others)
         .chain(session_decisions())
 }

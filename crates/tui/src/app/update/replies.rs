@@ -104,12 +104,8 @@ fn handle_success(state: &mut AppState, pending: PendingRequest, data: ReplyPayl
             state.stack.composer.completions_mut().sessions = None;
         }
         P::Moved => with_data(state, &data, handle_moved),
-        P::Shortcut
-        | P::PreviousSessionMessage(_)
-        | P::ShellOutput
-        | P::Answered
-        | P::ErrorsOnly
-        | P::Ignored => {}
+        P::Shortcut | P::PreviousSessionMessage(_) | P::ShellOutput => {}
+        P::Answered | P::ErrorsOnly | P::Ignored => {}
     }
 }
 
