@@ -85,6 +85,7 @@ pub use tokio_util::sync::CancellationToken;
 use crate::compact::PendingCompaction;
 pub use crate::model::{BeforeProviderRequest, ProviderRequest, ProviderRequestDecision};
 use crate::session::EntryId;
+use crate::session::entry::CustomMessage;
 use crate::tool::Tool;
 
 pub use gate_clock::{GateClock, GateClockPause};
@@ -227,21 +228,24 @@ pub trait HookSource: Send + Sync {
 ///
 /// ```
 /// use async_trait::async_trait;
-/// use haft_core::hooks::{AgentStart, BeforeAgentStart, CancellationToken, PromptSection};
+/// use haft_core::hooks::{
+///     AgentStart, AgentStartAdditions, BeforeAgentStart, CancellationToken, PromptSection,
+/// };
 ///
 /// struct HouseRules;
 ///
 /// #[async_trait]
 /// impl BeforeAgentStart for HouseRules {
-///     async fn before_agent_start(&self, _: &CancellationToken, _: &AgentStart) -> Vec<PromptSection> {
-///         vec![PromptSection { owner: "house-rules".into(), text: "Tests come first.".into() }]
+///     async fn before_agent_start(&self, _: &CancellationToken, _: &AgentStart) -> AgentStartAdditions {
+///         PromptSection { owner: "house-rules".into(), text: "Tests come first.".into() }.into()
 ///     }
 /// }
 /// ```
 #[async_trait]
 pub trait BeforeAgentStart: Send + Sync {
-    /// Adds sections to the system prompt.
-    async fn before_agent_start(&self, cancel: &CancellationToken, start: &AgentStart) -> Vec<PromptSection>;
+    /// Adds sections to the system prompt, and messages to the conversation.
+    async fn before_agent_start(&self, cancel: &CancellationToken, start: &AgentStart)
+    -> AgentStartAdditions;
 }
 
 /// The input of [`BeforeAgentStart`].
@@ -251,6 +255,27 @@ pub struct AgentStart {
     pub prompt: Vec<ContentBlock>,
     /// The current system prompt, including sections of earlier hooks.
     pub system_prompt: String,
+}
+
+/// The additions of one [`BeforeAgentStart`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AgentStartAdditions {
+    /// Sections for the system prompt of this run.
+    pub sections: Vec<PromptSection>,
+    /// Messages that follow the prompt in the conversation. A run that resumes an earlier prompt adds none.
+    pub messages: Vec<CustomMessage>,
+}
+
+impl From<PromptSection> for AgentStartAdditions {
+    fn from(section: PromptSection) -> Self {
+        Self { sections: vec![section], messages: Vec::new() }
+    }
+}
+
+impl From<CustomMessage> for AgentStartAdditions {
+    fn from(message: CustomMessage) -> Self {
+        Self { sections: Vec::new(), messages: vec![message] }
+    }
 }
 
 /// A section that a hook adds to the system prompt.

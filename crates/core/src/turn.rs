@@ -22,7 +22,9 @@ use crate::call::CallCancelled;
 use crate::compact::{CompactError, CompactionOutcome};
 use crate::emitter::EventEmitter;
 use crate::error::{TurnError, TurnErrorKind};
-use crate::hooks::{AgentStart, PromptSection, Refusal, RefusalScope, TurnDecision, WaitPoint};
+use crate::hooks::{
+    AgentStart, AgentStartAdditions, PromptSection, Refusal, RefusalScope, TurnDecision, WaitPoint,
+};
 use crate::model::ModelError;
 use crate::queue::{AddMessageError, AddOutcome, DequeuedPrompt, MessageDelivery, Prompt};
 use crate::run_context::{NoDecision, PANICKED, RunContext, wait_for_hooks};
@@ -222,9 +224,10 @@ impl TurnDriver {
         self.note_setup().map_err(session_error)?;
         self.mark_origin();
         let waited = self.run.agent.queues.take_first(prompt.is_some());
+        let resumes = waited.is_empty() && prompt.is_none();
         let mut said: Vec<ContentBlock> =
             waited.iter().flat_map(|taken| taken.prompt.content.clone()).collect();
-        if waited.is_empty() && prompt.is_none() && !is_answer_due(&self.run.agent) {
+        if resumes && !is_answer_due(&self.run.agent) {
             return Err(TurnErrorKind::NothingToDo);
         }
         self.deliver_queued(waited).map_err(session_error)?;
@@ -232,20 +235,26 @@ impl TurnDriver {
             self.add_user_message(&prompt).map_err(session_error)?;
             said.extend(prompt.content);
         }
-        self.sections = self.collect_sections(said).await;
-        Ok(())
+        let AgentStartAdditions { sections, messages } = self.collect_additions(said).await;
+        self.sections = sections;
+        // The messages of a resumed prompt are in the conversation since its first run.
+        let mut added = messages.into_iter().map(Prompt::from).filter(|added| !resumes && !added.is_empty());
+        added.try_for_each(|message| self.add_user_message(&message)).map_err(session_error)
     }
 
-    async fn collect_sections(&mut self, prompt: Vec<ContentBlock>) -> Vec<PromptSection> {
+    /// Asks the hooks for additions, each with the sections of those before it.
+    async fn collect_additions(&mut self, prompt: Vec<ContentBlock>) -> AgentStartAdditions {
         let tools = self.run.agent.tools().offered_specs(&self.setup);
         let mut start = AgentStart { prompt, system_prompt: String::new() };
-        let mut sections = Vec::new();
+        let mut all = AgentStartAdditions::default();
         for hook in self.run.agent.current_hooks().before_agent_start {
-            start.system_prompt = self.run.agent.system_prompt().render(&tools, &sections);
+            start.system_prompt = self.run.agent.system_prompt().render(&tools, &all.sections);
             let added = self.run.await_decision(hook.before_agent_start(&self.run.cancel, &start)).await;
-            sections.extend(added.unwrap_or_default());
+            let AgentStartAdditions { sections, messages } = added.unwrap_or_default();
+            all.sections.extend(sections);
+            all.messages.extend(messages);
         }
-        sections
+        all
     }
 
     async fn run_steps(&mut self) -> Result<(), TurnError> {

@@ -65,11 +65,11 @@ pub use intercept::{
     InterceptContext, InterceptHook, InterceptInput, InterceptKind, InterceptMessageEnd,
     InterceptMessageStart, InterceptProjectTrust, InterceptResources, InterceptSessionShutdown,
     InterceptSessionStart, InterceptToolCall, InterceptToolEnd, InterceptToolResult, InterceptTurnEnd,
-    InterceptTurnStart, InterceptUserBash, MAX_RESOURCE_PATH, MAX_RESOURCE_PATHS, MessageEndDecision,
-    MessageRole, ProjectTrustDecision, RequestOptions, RequestTool, ResourcesDecision, ResourcesReason,
-    SessionShutdownReason, SessionStartReason, StopScope, SwitchReason, ToolCallAnswer, ToolCallDecision,
-    ToolChoice, ToolResultChange, ToolResultDecision, TrustOpinion, TurnStartDecision, TurnStop,
-    UserBashDecision, UserBashResult,
+    InterceptTurnStart, InterceptUserBash, MAX_RESOURCE_PATH, MAX_RESOURCE_PATHS, MAX_START_MESSAGES,
+    MessageEndDecision, MessageRole, ProjectTrustDecision, RequestOptions, RequestTool, ResourcesDecision,
+    ResourcesReason, SessionShutdownReason, SessionStartReason, StartMessage, StopScope, SwitchReason,
+    ToolCallAnswer, ToolCallDecision, ToolChoice, ToolResultChange, ToolResultDecision, TrustOpinion,
+    TurnStartDecision, TurnStop, UserBashDecision, UserBashResult,
 };
 pub use limits::Limits;
 pub use mirror::{EntriesFrame, MirrorPart, StateFrame};
@@ -85,7 +85,7 @@ pub use request::{CallTool, HostQuery, InvokeCommand, PressShortcut, QueryComple
 pub use service::HostService;
 pub use session_event::{EventFrame, SessionEvent, event_names};
 pub use show::{InsertCall, SetEditorCall, SetTitleCall, SetWorkingCall, ShowCall};
-pub use status::SetStatus;
+pub use status::{SetStatus, SpanColor, StatusText, StyledSpan};
 pub use subscription::{InterceptRole, Subscription};
 pub use tool::{ResultBlock, ToolCallFrame, ToolCallProgress, ToolResultFrame, joined_result_text};
 pub use zot_call::{

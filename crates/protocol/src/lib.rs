@@ -44,6 +44,7 @@ pub mod text;
 pub mod thinking;
 
 mod agent_state;
+mod bounded;
 mod compact;
 mod dialog;
 mod json;

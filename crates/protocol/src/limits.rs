@@ -14,6 +14,12 @@ pub const MAX_DEPTH: usize = 64;
 /// The maximum number of values and keys in one frame.
 pub const MAX_NODES: usize = 200_000;
 
+/// The longest text of a message that an extension sends to the model: 64 KiB.
+pub const MAX_MESSAGE_TEXT: usize = 64 * 1024;
+
+/// The maximum number of parts of a styled text in the status line.
+pub const MAX_STATUS_SPANS: usize = 16;
+
 /// The longest description of a tool.
 pub const MAX_TOOL_DESCRIPTION: usize = 4 * 1024;
 

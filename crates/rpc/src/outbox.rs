@@ -97,6 +97,8 @@ enum ScreenRegion {
     Panel(PanelPhase),
     Status(String),
     Title,
+    /// The commands, tools and shortcuts of the extension.
+    Registrations,
 }
 
 /// The state of a panel for a client.
@@ -328,6 +330,9 @@ fn event_priority(event: &ClientEvent) -> EventPriority {
         ) => EventPriority::Note,
         ClientEvent::Rpc(RpcEvent::SetTitle { extension, .. }) => {
             EventPriority::Replaceable(extension.clone(), ScreenRegion::Title)
+        }
+        ClientEvent::Rpc(RpcEvent::RegistrationsChanged { extension }) => {
+            EventPriority::Replaceable(extension.clone(), ScreenRegion::Registrations)
         }
         ClientEvent::Rpc(RpcEvent::PanelOpen { extension, .. }) => panel(extension, PanelPhase::Opens),
         ClientEvent::Rpc(RpcEvent::PanelRender { extension, panel: content }) => {

@@ -15,7 +15,7 @@ use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{
     AskAnswer, AskCall, AskEnd, ConfirmCall, EditorCall, InputCall, InsertCall, Panel, PanelRender,
-    SelectCall, SetEditorCall, SetTitleCall, SetWorkingCall, ShowCall,
+    SelectCall, SetEditorCall, SetTitleCall, SetWorkingCall, ShowCall, StatusText,
 };
 use haft_protocol::ids::{ExtensionName, PanelId};
 use haft_protocol::rpc::{
@@ -178,6 +178,10 @@ impl Frontend for SessionScreen {
         }
     }
 
+    fn registrations_changed(&self, extension: &ExtensionName) {
+        self.event(RpcEvent::RegistrationsChanged { extension: extension.clone() });
+    }
+
     fn insert(&self, extension: &ExtensionName, text: &str) {
         self.event(RpcEvent::Insert { extension: extension.clone(), text: text.to_owned() });
     }
@@ -199,9 +203,10 @@ impl Frontend for SessionScreen {
         });
     }
 
-    fn set_status(&self, extension: &ExtensionName, key: &str, text: Option<&str>) {
-        let (key, text) = (key.to_owned(), text.map(str::to_owned));
-        self.event(RpcEvent::ExtStatus { extension: extension.clone(), key, text });
+    fn set_status(&self, extension: &ExtensionName, key: &str, text: Option<&StatusText>) {
+        let (extension, key) = (extension.clone(), key.to_owned());
+        let (text, styled) = text.cloned().map(|now| (now.text, now.styled)).unzip();
+        self.event(RpcEvent::ExtStatus { extension, key, text, styled: styled.unwrap_or_default() });
     }
 
     async fn ask(&self, cancel: &CancellationToken, extension: &ExtensionName, ask: &AskCall) -> AskAnswer {

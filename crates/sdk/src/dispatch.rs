@@ -190,14 +190,16 @@ impl FrameDispatcher {
         self.run_handler::<QueryCompletions, _>(handler, asked.prefix, asked.id, None)
     }
 
-    fn dispatch_call(&mut self, ExtensionCall { id, call, args }: ExtensionCall) -> Result<(), ServeError> {
+    fn dispatch_call(&mut self, asked: ExtensionCall) -> Result<(), ServeError> {
+        let ExtensionCall { id, call, args, session } = asked;
         let named = match ExtensionCallKind::from_name(&call) {
             Some(ExtensionCallKind::Shortcut) => args.read::<ShortcutCall>().ok(),
             None => None,
         };
-        let handler = named.and_then(|named| self.extension.shortcuts.find_handler(&named.name));
+        let name = named.map(|named| named.name).unwrap_or_default();
+        let handler = self.extension.shortcuts.find_handler(&name);
         let handler = handler.ok_or_else(|| unknown_name("call", &call));
-        self.run_handler::<PressShortcut, _>(handler, (), id, None)
+        self.run_handler::<PressShortcut, _>(handler, PressShortcut { name, session }, id, None)
     }
 
     fn dispatch_tool(&mut self, call: ToolCallFrame) -> Result<(), ServeError> {

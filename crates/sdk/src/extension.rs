@@ -13,8 +13,8 @@ use haft_protocol::ext::{
     InterceptMessageEnd, InterceptMessageStart, InterceptProjectTrust, InterceptResources,
     InterceptSessionShutdown, InterceptSessionStart, InterceptToolCall, InterceptToolEnd,
     InterceptToolResult, InterceptTurnEnd, InterceptTurnStart, InterceptUserBash, LifecycleEvent,
-    MessageEndDecision, MirrorPart, ProjectTrustDecision, RegisterCommand, RegisterRejected, RegisterTool,
-    ResourcesDecision, SessionEvent, ToolCallDecision, ToolResultDecision, TurnStartDecision,
+    MessageEndDecision, MirrorPart, PressShortcut, ProjectTrustDecision, RegisterCommand, RegisterRejected,
+    RegisterTool, ResourcesDecision, SessionEvent, ToolCallDecision, ToolResultDecision, TurnStartDecision,
     UserBashDecision,
 };
 use haft_protocol::ids::PanelId;
@@ -113,13 +113,13 @@ impl Extension {
         self
     }
 
-    /// Registers a key for the user, such as `ctrl+g` or `f8`. The handler must end within 30 s. Keys of haft
+    /// Registers a key for the user, such as `ctrl+g` or `f8`. The handler gets the session of the press and must end within 30 s. Keys of haft
     /// and of the user go first. Hosts without shortcuts never call it.
     pub fn shortcut(
         mut self,
         key: impl Into<String>,
         description: impl Into<String>,
-        handler: impl HandlerFn<(), ()>,
+        handler: impl HandlerFn<PressShortcut, ()>,
     ) -> Self {
         self.shortcuts.add_handler(key.into(), description.into(), handler);
         self
@@ -330,7 +330,7 @@ impl Extension {
         self.note_duplicate(earlier.is_none(), InterceptKind::AssistantMessage)
     }
 
-    /// Adds to the system prompt before the agent works on a prompt. Must answer within 5 s; a late
+    /// Adds to the system prompt and to the conversation before the agent works on a prompt. Must answer within 5 s; a late
     /// or failed handler adds nothing. Hosts without this hook never call it.
     pub fn before_agent_start(
         mut self,

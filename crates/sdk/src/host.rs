@@ -8,7 +8,7 @@ use haft_protocol::RawJson;
 use haft_protocol::event::NoteLevel;
 use haft_protocol::ext::{
     ClearNotes, HelloAck, Notify, Panel, PanelClose, PanelRender, RegistrationKind, ResultBlock, SetStatus,
-    Subscribe, ToolCallProgress, UnregisterFrame, capability,
+    StyledSpan, Subscribe, ToolCallProgress, UnregisterFrame, capability,
 };
 use haft_protocol::ids::{PanelId, RequestId, ToolCallId};
 use serde::de::DeserializeOwned;
@@ -115,8 +115,20 @@ impl Host {
     /// the old one; an empty text removes it. All texts disappear when the extension ends. Hosts
     /// without a status line ignore it.
     pub fn set_status(&self, key: impl Into<String>, text: impl Into<String>) {
+        self.push_status(SetStatus { key: key.into(), text: text.into(), styled: Vec::new() });
+    }
+
+    /// Sets a text in the status line as [`set_status`](Self::set_status), in parts with colors of the
+    /// user's theme, at most 16. Hosts without colors show the same text.
+    pub fn set_styled_status(&self, key: impl Into<String>, parts: impl IntoIterator<Item = StyledSpan>) {
+        let styled: Vec<StyledSpan> = parts.into_iter().collect();
+        let text = styled.iter().map(|part| part.text.as_str()).collect();
+        self.push_status(SetStatus { key: key.into(), text, styled });
+    }
+
+    fn push_status(&self, status: SetStatus) {
         if self.has_capability(capability::STATUS) {
-            self.shared.outbox.push(SetStatus { key: key.into(), text: text.into() });
+            self.shared.outbox.push(status);
         }
     }
 

@@ -244,7 +244,7 @@ impl Harness {
 
     /// Presses the key of a shortcut, as registered. The error is the handler's own.
     pub async fn press_shortcut(&self, key: &str) -> Result<(), String> {
-        self.query(PressShortcut { name: key.into() }).await
+        self.query(PressShortcut { name: key.into(), session: None }).await
     }
 
     /// Returns the completions while a user types `/name prefix`.

@@ -38,6 +38,7 @@ mod shortcuts;
 mod stack;
 mod state;
 mod status;
+mod status_item;
 mod stray_keys;
 mod themes;
 mod update;

@@ -69,5 +69,8 @@ pub(crate) const LONG_WORK: Duration = Duration::from_secs(30);
 /// The interval of status queries while extensions start or stop.
 pub(crate) const EXTENSIONS_AGAIN: Duration = Duration::from_secs(1);
 
+/// The wait after a changed registration of an extension, in which more of them can come.
+pub(crate) const REGISTRATIONS_SETTLE: Duration = Duration::from_millis(50);
+
 /// The time between requests for the background commands while some run.
 pub(crate) const JOBS_AGAIN: Duration = Duration::from_secs(1);

@@ -2,16 +2,19 @@
 
 use std::sync::{Arc, Mutex, OnceLock};
 
+use async_trait::async_trait;
 use futures::StreamExt;
+use haft_core::hooks::{AgentStart, AgentStartAdditions, BeforeAgentStart};
+use haft_core::model::{ModelError, ModelErrorKind};
 use haft_core::session::entry::{CustomMessage, EntryBody};
 use haft_core::tool::ToolOutput;
 use haft_core::{AddMessageError, Agent, MessageDelivery, QueueDelivery, QueueError};
 use haft_protocol::RawJson;
-use haft_protocol::content::ContentBlock;
+use haft_protocol::content::{ContentBlock, joined_text};
 use haft_protocol::event::AgentEvent;
 use tokio_util::sync::CancellationToken;
 
-use crate::fake::{Script, call, calls, line, says, tool, transcript, whenever};
+use crate::fake::{Answer, Script, call, calls, line, says, tool, transcript, whenever};
 
 fn message(text: &str) -> CustomMessage {
     CustomMessage {
@@ -126,4 +129,46 @@ async fn message_during_a_compaction_waits_for_the_next_run() {
     assert_eq!(recorded(&agent), [] as [String; 0]);
     agent.resume().finish().await.unwrap();
     assert_eq!(recorded(&agent), [r#"clock reminder it is noon {"hour":12}"#]);
+}
+
+/// Adds a message about each prompt.
+struct Reminder(&'static str);
+
+#[async_trait]
+impl BeforeAgentStart for Reminder {
+    async fn before_agent_start(&self, _: &CancellationToken, start: &AgentStart) -> AgentStartAdditions {
+        message(&format!("{} for {:?}", self.0, joined_text(&start.prompt))).into()
+    }
+}
+
+#[tokio::test]
+async fn messages_of_hooks_follow_the_prompt_once() {
+    let failure = ModelError::new(ModelErrorKind::Rejected, "no");
+    let fails = Answer { items: vec![Err(failure)], hangs: false };
+    let script = Script::new(vec![fails, calls(vec![call("t1", "echo", "{}")]), says("ok"), says("again")]);
+    let slot: Arc<OnceLock<Agent>> = Arc::default();
+    let inside = slot.clone();
+    let steer = move |_: &str| {
+        let _ = inside.get().unwrap().steer("wait").unwrap();
+        ToolOutput::text("done")
+    };
+    let agent = script.agent().before_agent_start(Reminder("one")).before_agent_start(Reminder("two"));
+    let agent = agent.tool(tool("echo", steer)).build().unwrap();
+    slot.set(agent.clone()).unwrap();
+    let events: Vec<String> = agent.prompt("go").map(|event| line(&event)).collect().await;
+    let at = |part: &str| events.iter().position(|line| line.contains(part)).unwrap();
+    assert!(at("user go") < at("one for") && at("two for") < at("model_request"), "{events:?}");
+    let first = ["user go", "user one for \"go\"", "user two for \"go\""];
+    assert_eq!(script.requests.lock().unwrap()[0].messages.len(), first.len());
+    assert_eq!(transcript(&agent)[..3], first);
+    // A run that goes on with the prompt, and a message on the way, add nothing.
+    agent.resume().finish().await.unwrap();
+    let expect = ["assistant  echo{}", "tool t1 done", "user wait", "assistant ok "];
+    assert_eq!(transcript(&agent)[..7], [&first[..], &expect].concat());
+    // A run for a queued message is a new one.
+    let _ = agent.follow_up("next").unwrap();
+    agent.resume().finish().await.unwrap();
+    let expect = ["user next", "user one for \"next\"", "user two for \"next\"", "assistant again "];
+    assert_eq!(transcript(&agent)[7..], expect);
+    assert_eq!(recorded(&agent).len(), 4);
 }

@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use futures::StreamExt as _;
 use haft_core::error::TurnErrorKind;
-use haft_core::hooks::{AgentStart, BeforeAgentStart, BeforeTurn, Observer, PromptSection, TurnDecision};
+use haft_core::hooks::{
+    AgentStart, AgentStartAdditions, BeforeAgentStart, BeforeTurn, Observer, PromptSection, TurnDecision,
+};
 use haft_core::model::{ModelError, ModelErrorKind, ModelEvent};
 use haft_core::tool::{ToolOutput, ToolSet};
 use haft_protocol::event::AgentEvent;
@@ -228,9 +230,9 @@ struct Guide(&'static str);
 
 #[async_trait]
 impl BeforeAgentStart for Guide {
-    async fn before_agent_start(&self, _: &CancellationToken, start: &AgentStart) -> Vec<PromptSection> {
+    async fn before_agent_start(&self, _: &CancellationToken, start: &AgentStart) -> AgentStartAdditions {
         let text = format!("{} saw {} sections", self.0, start.system_prompt.matches("<extension").count());
-        vec![PromptSection { owner: self.0.into(), text }]
+        PromptSection { owner: self.0.into(), text }.into()
     }
 }
 

@@ -18,6 +18,9 @@ const SHORT: Duration = Duration::from_millis(500);
 /// A time longer than any row.
 const NEVER: Duration = Duration::from_secs(4_000);
 
+/// The number of panels that an extension may open at most: the burst, and those of some seconds.
+const MOST_PANELS: usize = 400;
+
 /// The largest number of open questions to the person.
 const MOST_QUESTIONS: usize = 4;
 
@@ -81,7 +84,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
         title: "changes the tools of the session without end",
         cases: &[
             FaultCase { evil: Misbehavior::Fault("tools-loop"), expect: &[(EVIL, "rate_limited")], ..CASE },
-            FaultCase { play: |world| Box::pin(run_ends_while_tools_change(world)), ..CASE },
+            FaultCase { play: |world| Box::pin(run_ends_during(world, "tools-loop")), ..CASE },
         ],
         undefend: Some(endless_rate),
     },
@@ -97,14 +100,38 @@ pub(crate) const ROWS: &[FaultRow] = &[
         cases: &[FaultCase { play: |world| Box::pin(gate_that_waits_blocks(world)), ..CASE }],
         undefend: Some(|_| take_down(Defense::GateFailures)),
     },
+    FaultRow {
+        id: "K-09",
+        title: "registers keys and removes them without end",
+        cases: &[
+            FaultCase {
+                evil: Misbehavior::Fault("register-loop"),
+                expect: &[(EVIL, "rate_limited")],
+                ..CASE
+            },
+            FaultCase { play: |world| Box::pin(run_ends_during(world, "register-loop")), ..CASE },
+        ],
+        undefend: Some(endless_rate),
+    },
+    FaultRow {
+        id: "K-10",
+        title: "opens a thousand panels on its own",
+        cases: &[FaultCase {
+            evil: Misbehavior::Fault("panels-loop"),
+            expect: &[(EVIL, "rate_limited")],
+            play: |world| Box::pin(few_panels_open(world)),
+            ..CASE
+        }],
+        undefend: Some(|_| take_down(Defense::LoopRate)),
+    },
 ];
 
 fn endless_rate(setup: &mut WorldSetup) {
     (setup.config.limits.frames_per_second, setup.config.limits.frame_burst) = (u32::MAX, u32::MAX);
 }
 
-/// Returns the number of drawings that begin so: `asks` for a question, `no longer asks` for its end.
-fn count_questions(world: &World, begin: &str) -> usize {
+/// Returns the number of drawings that begin so: `asks` for a question, `no longer asks` for its end, `opens` for a panel.
+fn count_drawings(world: &World, begin: &str) -> usize {
     let begin = format!("{EVIL} {begin}");
     world.screen.drawings().iter().filter(|drawing| drawing.starts_with(&begin)).count()
 }
@@ -112,9 +139,9 @@ fn count_questions(world: &World, begin: &str) -> usize {
 async fn asks_once(world: &World) -> Result<()> {
     world.wait_for_expected().await?;
     ensure!(
-        count_questions(world, "asks") == 1,
+        count_drawings(world, "asks") == 1,
         "the person sees {} questions",
-        count_questions(world, "asks")
+        count_drawings(world, "asks")
     );
     Ok(())
 }
@@ -124,20 +151,28 @@ async fn few_questions_are_open(world: &World) -> Result<()> {
         .wait_until("all questions are asked", || world.marks().iter().any(|mark| mark == "all asked"))
         .await?;
     world
-        .wait_until("the first questions are open", || count_questions(world, "asks") >= MOST_QUESTIONS)
+        .wait_until("the first questions are open", || count_drawings(world, "asks") >= MOST_QUESTIONS)
         .await?;
     world.settle().await?;
-    let open = count_questions(world, "asks");
+    let open = count_drawings(world, "asks");
     ensure!(open == MOST_QUESTIONS, "{open} questions are open at once");
+    Ok(())
+}
+
+async fn few_panels_open(world: &World) -> Result<()> {
+    world.wait_until("all panels are sent", || world.marks().iter().any(|mark| mark == "all opened")).await?;
+    world.wait_for_expected().await?;
+    let open = count_drawings(world, "opens");
+    ensure!((1..=MOST_PANELS).contains(&open), "{open} panels opened");
     Ok(())
 }
 
 async fn question_is_withdrawn(world: &World) -> Result<()> {
     let steps = json!([{"say": [{"call": {"name": "probe", "args": {}}}]}, last_word()]);
-    let asked = || count_questions(world, "asks") > 0;
+    let asked = || count_drawings(world, "asks") > 0;
     let played = world.in_time("the cancelled run", world.prompt_until(&steps, asked)).await??;
     ensure!(played.ran.is_empty(), "the call ran");
-    world.wait_until("the question is withdrawn", || count_questions(world, "no longer asks") == 1).await
+    world.wait_until("the question is withdrawn", || count_drawings(world, "no longer asks") == 1).await
 }
 
 /// Checks that the session and the other extensions go on while an extension does not read its mirror.
@@ -155,10 +190,10 @@ async fn session_goes_on(world: &World) -> Result<()> {
     world.wait_for_expected().await
 }
 
-/// Runs prompts in the whole program while an extension changes the tools.
-async fn run_ends_while_tools_change(world: &mut World) -> Result<()> {
+/// Runs prompts in the whole program while an extension has this fault, which never ends.
+async fn run_ends_during(world: &mut World, fault: &str) -> Result<()> {
     let steps = json!([last_word(), last_word(), last_word()]);
-    let mut client = start_program(world, "tools-loop", &steps)?.1;
+    let mut client = start_program(world, fault, &steps)?.1;
     for id in ["1", "2", "3"] {
         client.send(&json!({"id": id, "type": "prompt", "message": "go"}));
         wait_until_done(&mut client).await?;

@@ -3,6 +3,7 @@
 //! Core defines the order, the chaining and the final check. The policy defines the effect of a failure.
 
 mod approve;
+mod before_agent_start;
 mod before_provider_request;
 mod before_settle;
 mod context;
@@ -18,18 +19,17 @@ use std::collections::HashSet;
 use async_trait::async_trait;
 use haft_core::compact::{PendingCompaction, entry_text};
 use haft_core::hooks::{
-    AgentStart, BeforeAgentStart, BeforeAssistantMessage, BeforeCompact, BeforeToolExecute, BeforeTurn,
-    CompactDecision, MessageDecision, PromptSection, Refusal, ToolDecision, TurnDecision,
+    BeforeAssistantMessage, BeforeCompact, BeforeToolExecute, BeforeTurn, CompactDecision, MessageDecision,
+    Refusal, ToolDecision, TurnDecision,
 };
 use haft_core::sanitize::strip_hidden_chars;
 use haft_core::session::EntryId;
 use haft_core::tool::DisplayText;
-use haft_protocol::content::{ToolCall, joined_text};
+use haft_protocol::content::ToolCall;
 use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ext::{
-    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CompactEntry,
-    InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptKind,
-    InterceptTurnStart, StopScope, TurnStartDecision, TurnStop,
+    AssistantMessageDecision, BeforeCompactDecision, CompactEntry, InterceptAssistantMessage,
+    InterceptBeforeCompact, InterceptKind, InterceptTurnStart, StopScope, TurnStartDecision, TurnStop,
 };
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::names;
@@ -83,31 +83,6 @@ impl BeforeAssistantMessage for ManagedExtension {
 }
 
 #[async_trait]
-impl BeforeAgentStart for ManagedExtension {
-    async fn before_agent_start(&self, cancel: &CancellationToken, start: &AgentStart) -> Vec<PromptSection> {
-        let question = InterceptBeforeAgentStart {
-            prompt: joined_text(&start.prompt),
-            system_prompt: start.system_prompt.clone(),
-        };
-        let text = match self.query(cancel, question).await {
-            Ok(BeforeAgentStartDecision::Append { text }) => text,
-            Ok(BeforeAgentStartDecision::Whole { system_prompt }) => {
-                appended_section(self, &system_prompt, &start.system_prompt)
-            }
-            Ok(BeforeAgentStartDecision::Unchanged) | Err(_) => String::new(),
-        };
-        let read = strip_hidden_chars(&text);
-        if let Some(extension) = self.handle() {
-            extension.reporter().report_hidden_text(read.hidden, "the section of the system prompt");
-        }
-        if read.text.trim().is_empty() {
-            return Vec::new();
-        }
-        vec![PromptSection { owner: self.name().to_string(), text: read.text.into_owned() }]
-    }
-}
-
-#[async_trait]
 impl BeforeCompact for ManagedExtension {
     async fn before_compact(
         &self,
@@ -157,19 +132,6 @@ fn replace_message(entry: &ManagedExtension, text: String) -> MessageDecision {
     entry.report_hook_error(&format!("assistant_message intercept: {detail}"));
     let reason = entry.intercept_failure(hook, &CallError::BadResponse { detail }).reason;
     MessageDecision::Suppress { by, reason }
-}
-
-/// Returns the section that a whole prompt adds to the prompt in the request. The prompt contains sections of
-/// other extensions, so nothing may be removed from it.
-fn appended_section(entry: &ManagedExtension, whole: &str, asked: &str) -> String {
-    if let Some(added) = whole.strip_prefix(asked) {
-        return added.trim().to_owned();
-    }
-    entry.report_hook_error(
-        "before_agent_start intercept: the system_prompt does not begin with the prompt in the request; send \
-         append_system_prompt instead",
-    );
-    String::new()
 }
 
 fn report_invalid_cut(entry: &ManagedExtension, first_kept: &str) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures::future::join_all;
-use haft_core::hooks::{AgentStart, BeforeAgentStart, OnWaitPoint, PromptSection, WaitPoint};
+use haft_core::hooks::{AgentStart, AgentStartAdditions, BeforeAgentStart, OnWaitPoint, WaitPoint};
 use haft_protocol::ext::{
     InterceptAgentEnd, InterceptAgentStart, InterceptHook, InterceptKind, InterceptMessageStart,
     InterceptSessionShutdown, InterceptToolEnd, InterceptTurnEnd, MessageRole, SessionShutdownReason,
@@ -81,8 +81,8 @@ pub(crate) struct SessionStartBarrier(pub(crate) Arc<HostContext>);
 
 #[async_trait]
 impl BeforeAgentStart for SessionStartBarrier {
-    async fn before_agent_start(&self, _: &CancellationToken, _: &AgentStart) -> Vec<PromptSection> {
+    async fn before_agent_start(&self, _: &CancellationToken, _: &AgentStart) -> AgentStartAdditions {
         self.0.session_start.wait_until_settled().await;
-        Vec::new()
+        AgentStartAdditions::default()
     }
 }

@@ -11,7 +11,7 @@ use std::time::Instant as StdInstant;
 
 use futures::channel::mpsc;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::ext::{SetStatus, capability};
+use haft_protocol::ext::{SetStatus, StatusText, capability};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
@@ -432,7 +432,9 @@ impl ExtensionActor {
             }
             UiUpdate::ClearNotes(_) => self.reporter.emit(AgentEvent::ExtClearNotes { extension }),
             UiUpdate::PanelRender(panel) => self.frontend.render_panel(&extension, &panel),
-            UiUpdate::Status(SetStatus { key, text }) => self.status.set(&key, text),
+            UiUpdate::Status(SetStatus { key, text, styled }) => {
+                self.status.set(&key, StatusText { text, styled });
+            }
             UiUpdate::PanelClose(panel) => self.frontend.close_panel(&extension, &panel.panel_id),
         }
     }
@@ -447,8 +449,15 @@ impl ExtensionActor {
         let reports_gaps = offers.only_watch() && offers.has_capability(capability::EVENT_GAP);
         self.queue.0.subscribe(filter, reports_gaps);
         self.queue.0.mirror_parts(&self.mirror, offers.mirror);
-        self.snapshot.send_replace(snapshot);
+        let state = snapshot.state.clone();
+        let registered = Arc::clone(&snapshot.offers);
+        let before = self.snapshot.send_replace(snapshot);
         self.changes.send_modify(|count| *count += 1);
+        // Until it is ready, an extension has no registrations that others know.
+        let was_ready = state == ExtensionState::Ready && before.state == state;
+        if was_ready && !registered.has_same_registrations(&before.offers) {
+            self.frontend.registrations_changed(&self.reporter.name);
+        }
     }
 
     /// Kills the remaining processes and waits a limited time for their end.

@@ -8,7 +8,9 @@ use async_trait::async_trait;
 use haft_core::sanitize::strip_hidden_chars;
 use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::event::{AgentEvent, ExtensionFault};
-use haft_protocol::ext::{AskAnswer, AskCall, AskEnd, InterceptKind, Panel, PanelRender, ShowCall};
+use haft_protocol::ext::{
+    AskAnswer, AskCall, AskEnd, InterceptKind, Panel, PanelRender, ShowCall, StatusText,
+};
 use haft_protocol::foreign::ForeignPeer;
 use haft_protocol::ids::{ExtensionName, PanelId};
 use haft_protocol::rpc::{CommandFailure, ErrorCode, ReplyPayload, RpcRequest};
@@ -37,7 +39,10 @@ pub trait Frontend: Send + Sync {
     fn close_panel(&self, _extension: &ExtensionName, _panel: &PanelId) {}
 
     /// Changes or removes an extension's item in the status line.
-    fn set_status(&self, _extension: &ExtensionName, _key: &str, _text: Option<&str>) {}
+    fn set_status(&self, _extension: &ExtensionName, _key: &str, _text: Option<&StatusText>) {}
+
+    /// Reports that an extension changed its commands, tools or shortcuts after its start.
+    fn registrations_changed(&self, _extension: &ExtensionName) {}
 
     /// Inserts text into the editor at the cursor, for a command.
     fn insert(&self, _extension: &ExtensionName, _text: &str) {}

@@ -7,12 +7,13 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use haft_protocol::ext::StatusText;
 use haft_protocol::ids::ExtensionName;
 
 use crate::extension::frontend::Frontend;
 
 /// The items of one process, by key.
-type StatusTexts = BTreeMap<String, String>;
+type StatusTexts = BTreeMap<String, StatusText>;
 
 /// The status items of all extensions.
 pub(crate) struct StatusLine {
@@ -42,7 +43,7 @@ impl StatusLine {
     }
 
     /// Returns the current items of an extension, by key.
-    pub(crate) fn items_of(&self, extension: &ExtensionName) -> Vec<(String, String)> {
+    pub(crate) fn items_of(&self, extension: &ExtensionName) -> Vec<(String, StatusText)> {
         let items = self.items();
         let processes = items.processes.get(extension).into_iter().flat_map(BTreeMap::values);
         let now: BTreeMap<_, _> = processes.flatten().collect();
@@ -55,7 +56,7 @@ impl StatusLine {
 }
 
 impl StatusItems {
-    fn text(&self, extension: &ExtensionName, key: &str) -> Option<&String> {
+    fn text(&self, extension: &ExtensionName, key: &str) -> Option<&StatusText> {
         let mut processes = self.processes.get(extension)?.values().rev();
         processes.find_map(|texts| texts.get(key))
     }
@@ -70,9 +71,9 @@ pub(crate) struct StatusLineWriter {
 
 impl StatusLineWriter {
     /// Changes an item; an empty text removes it.
-    pub(crate) fn set(&self, key: &str, text: String) {
+    pub(crate) fn set(&self, key: &str, text: StatusText) {
         self.update_item(key, |texts| {
-            _ = match text.is_empty() {
+            _ = match text.text.is_empty() {
                 true => texts.remove(key),
                 false => texts.insert(key.to_owned(), text),
             };
@@ -108,7 +109,7 @@ impl StatusLineWriter {
         let now = items.text(extension, key).cloned();
         drop(items);
         if now != before {
-            line.frontend.set_status(extension, key, now.as_deref());
+            line.frontend.set_status(extension, key, now.as_ref());
         }
     }
 }
@@ -127,9 +128,9 @@ mod tests {
     struct StatusRecorder(Mutex<Vec<String>>);
 
     impl Frontend for StatusRecorder {
-        fn set_status(&self, extension: &ExtensionName, key: &str, text: Option<&str>) {
+        fn set_status(&self, extension: &ExtensionName, key: &str, text: Option<&StatusText>) {
             let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            told.push(format!("{extension} {key}: {}", text.unwrap_or("-")));
+            told.push(format!("{extension} {key}: {}", text.map_or("-", |text| &text.text)));
         }
     }
 
@@ -147,11 +148,11 @@ mod tests {
         let (line, told) = line();
         let name = ExtensionName::new("todo");
         let place = line.register_process(&name);
-        place.set("open", "3".to_owned());
-        place.set("open", "3".to_owned());
-        place.set("late", "1".to_owned());
-        place.set("late", String::new());
-        assert_eq!(line.items_of(&name), [("open".to_owned(), "3".to_owned())]);
+        place.set("open", "3".into());
+        place.set("open", "3".into());
+        place.set("late", "1".into());
+        place.set("late", "".into());
+        assert_eq!(line.items_of(&name), [("open".to_owned(), "3".into())]);
         drop(place);
         assert_eq!(take(&told), ["todo open: 3", "todo late: 1", "todo late: -", "todo open: -"]);
         assert_eq!((line.items_of(&name), line.items().processes.len()), (Vec::new(), 0));
@@ -162,14 +163,14 @@ mod tests {
         let (line, told) = line();
         let name = ExtensionName::new("todo");
         let (old, new) = (line.register_process(&name), line.register_process(&name));
-        old.set("open", "3".to_owned());
-        old.set("late", "1".to_owned());
-        new.set("open", "4".to_owned());
-        old.set("open", "5".to_owned());
+        old.set("open", "3".into());
+        old.set("late", "1".into());
+        new.set("open", "4".into());
+        old.set("open", "5".into());
         assert_eq!(take(&told), ["todo open: 3", "todo late: 1", "todo open: 4"]);
         drop(old);
         assert_eq!(take(&told), ["todo late: -"]);
-        assert_eq!(line.items_of(&name), [("open".to_owned(), "4".to_owned())]);
+        assert_eq!(line.items_of(&name), [("open".to_owned(), "4".into())]);
     }
 
     #[test]
@@ -177,8 +178,8 @@ mod tests {
         let (line, told) = line();
         let name = ExtensionName::new("todo");
         let (old, new) = (line.register_process(&name), line.register_process(&name));
-        old.set("open", "3".to_owned());
-        new.set("open", "?".to_owned());
+        old.set("open", "3".into());
+        new.set("open", "?".into());
         new.remove_all();
         assert_eq!(take(&told), ["todo open: 3", "todo open: ?", "todo open: 3"]);
     }

@@ -55,7 +55,9 @@ pub(super) async fn press_shortcut(
     if !entry.current().has_shortcut(key) {
         return Err(unknown());
     }
-    let question = PressShortcut { name: key.to_owned() };
+    let session = inner.shared.pump.session();
+    let session = (!session.is_empty()).then(|| session.to_string());
+    let question = PressShortcut { name: key.to_owned(), session };
     let what = format!("shortcut {key}").into();
     let answer = running.query_or_report(cancel, question, what, deadline, FaultCode::FrameInvalid).await;
     answer.map_err(|error| failed(error.to_string()))?.map_err(failed)

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use haft_packages::ExtensionOrigin;
-use haft_protocol::ext::RegisterFrame;
+use haft_protocol::ext::{RegisterFrame, StatusText};
 use haft_protocol::ids::ExtensionName;
 
 use super::host_state::HostState;
@@ -39,7 +39,7 @@ pub struct ExtensionStatus {
     /// The registered shortcuts.
     pub shortcuts: Vec<ShortcutInfo>,
     /// The items of the status line, by key.
-    pub status_items: Vec<(String, String)>,
+    pub status_items: Vec<(String, StatusText)>,
     /// The number of events that were dropped because the extension does not read fast enough.
     pub events_dropped: usize,
 }

@@ -7,15 +7,13 @@ use haft_protocol::ext::{
     HostFrame, HostResult, HostService, ResultBlock, ShowCall, ToolRequestResult,
 };
 use haft_protocol::ids::RequestId;
+use haft_protocol::limits::MAX_MESSAGE_TEXT;
 use haft_protocol::rpc::{Command, RpcRequest, SendMessage};
 
 use super::output::{CallId, HostCallTask};
 use super::pending::PendingQuestions;
 use super::{HostCallRequest, SessionConfig};
 use crate::wire::decode::excerpt;
-
-/// The maximum size of the text of a message to the session, in bytes: messages can wait for long.
-const LONGEST_MESSAGE_TEXT: usize = 64 * 1024;
 
 #[derive(Debug, Default)]
 pub(super) struct HostCalls {
@@ -255,12 +253,12 @@ fn read_task(kind: HostCallKind, args: RawJson, session: Option<String>) -> Resu
     }
 }
 
-/// Rejects a message with a text beyond [`LONGEST_MESSAGE_TEXT`].
+/// Rejects a message with a text beyond [`MAX_MESSAGE_TEXT`].
 fn check_text_length(command: &Command) -> Result<(), String> {
     let Command::SendMessage(SendMessage { content, .. }) = command else { return Ok(()) };
     match content.len() {
-        0..=LONGEST_MESSAGE_TEXT => Ok(()),
-        length => Err(format!("`content` has {length} bytes; the limit is {LONGEST_MESSAGE_TEXT}")),
+        0..=MAX_MESSAGE_TEXT => Ok(()),
+        length => Err(format!("`content` has {length} bytes; the limit is {MAX_MESSAGE_TEXT}")),
     }
 }
 

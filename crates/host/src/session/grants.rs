@@ -123,7 +123,10 @@ fn split_intercept(
         }
     }
     if left != RemainingTools::Nothing && (parts.is_empty() || !is_plain) {
-        rest.push(reject_intercept(hook, role, &parts));
+        rest.push(match InterceptPermissionRole::all_of(hook).any(|role| as_any.contains(&role)) {
+            true => reject_intercept(hook, role, &parts),
+            false => reject_role(hook, role),
+        });
     }
     granted.extend(parts);
 }
@@ -143,6 +146,15 @@ fn reject_intercept(
             format!("intercept {name}{role} is granted for these tools only: {tools}")
         }
     };
+    register_rejection("intercept", name.to_owned(), "intercept", reason)
+}
+
+/// Rejects an intercept in a role that its hook does not have, so that no permission can name it.
+fn reject_role(hook: InterceptKind, role: Option<InterceptRole>) -> RegisterRejected {
+    let (name, role) = (hook.name(), role.map_or("", InterceptRole::name));
+    let all: Vec<_> = InterceptPermissionRole::all_of(hook).map(|role| format!("`{role}`")).collect();
+    let (roles, all) = (if all.len() == 1 { "role" } else { "roles" }, all.join(", "));
+    let reason = format!("intercept {name} as {role} is not granted: this hook has only the {roles} {all}");
     register_rejection("intercept", name.to_owned(), "intercept", reason)
 }
 
@@ -261,6 +273,21 @@ mod tests {
             "",
             &["intercept turn_start is not granted: its permissions do not name it"],
         );
+    }
+
+    #[test]
+    fn role_that_the_hook_does_not_have_is_named() {
+        let subscribed = |event: &str, role: &str| format!(r#"{{"event":"{event}","role":"{role}"}}"#);
+        let only =
+            "intercept before_agent_start as gate is not granted: this hook has only the role `rewrite`";
+        let rewrite = subscribed("before_agent_start", "rewrite");
+        check(&rewrite, &subscribed("before_agent_start", "gate"), "", &[only]);
+        check("", &subscribed("before_agent_start", "gate"), "", &[only]);
+        let only = "intercept approve as rewrite is not granted: this hook has only the role `gate`";
+        check("", &subscribed("approve", "rewrite"), "", &[only]);
+        let only =
+            "intercept tool_call as wait is not granted: this hook has only the roles `gate`, `rewrite`";
+        check(GATE, &subscribed("tool_call", "wait"), "", &[only]);
     }
 
     #[test]

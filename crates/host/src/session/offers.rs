@@ -143,6 +143,11 @@ impl ExtensionOffers {
         Ok(())
     }
 
+    /// True if the commands, tools and shortcuts are those of the other offers.
+    pub(crate) fn has_same_registrations(&self, other: &Self) -> bool {
+        self.commands == other.commands && self.tools == other.tools && self.shortcuts == other.shortcuts
+    }
+
     /// Adds a shortcut, or replaces this extension's own shortcut of the same name. The error names the violated
     /// rule. Clients know which keys they have, so any text can be a key.
     pub(crate) fn add_shortcut(&mut self, shortcut: RegisterFrame) -> Result<(), String> {

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
 
-use haft_protocol::ext::{Limits, SetStatus};
+use haft_core::sanitize::sanitize;
+use haft_protocol::ext::{Limits, SetStatus, StatusText, StyledSpan};
+use haft_protocol::limits::MAX_STATUS_SPANS;
 use haft_protocol::names;
 
 use super::offers::excerpt;
@@ -14,8 +16,8 @@ use super::rates::TokenBucket;
 #[derive(Debug)]
 pub(super) struct StatusItemQueue {
     bucket: TokenBucket,
-    latest: BTreeMap<String, String>,
-    shown: BTreeMap<String, String>,
+    latest: BTreeMap<String, StatusText>,
+    shown: BTreeMap<String, StatusText>,
     /// The items with a waiting change, in the order in which they are shown.
     waiting: VecDeque<String>,
     at: Option<Instant>,
@@ -40,13 +42,20 @@ impl StatusItemQueue {
         limits: &Limits,
         now: Instant,
     ) -> Result<Option<SetStatus>, String> {
-        let SetStatus { key, text } = status;
+        let SetStatus { key, text, styled } = status;
         if !names::is_command(&key, limits.max_name) {
             let (key, longest) = (excerpt(&key), limits.max_name);
             return Err(format!("status item {key:?}: a key is 1 to {longest} letters, digits, '_' or '-'"));
         }
-        let text = single_line(&text, limits.max_status_text);
-        if text.is_empty() {
+        if styled.len() > MAX_STATUS_SPANS {
+            let parts = styled.len();
+            return Err(format!("status item {key}: {parts} parts; the limit is {MAX_STATUS_SPANS}"));
+        }
+        let text = match styled.is_empty() {
+            true => single_line(&text, limits.max_status_text).as_str().into(),
+            false => styled_line(&styled, limits.max_status_text),
+        };
+        if text.text.is_empty() {
             self.latest.remove(&key);
         } else if self.latest.contains_key(&key) || self.latest.len() < limits.max_status_items {
             self.latest.insert(key.clone(), text);
@@ -99,17 +108,13 @@ impl StatusItemQueue {
     }
 
     fn show(&mut self, key: String) -> SetStatus {
-        let text = match self.latest.get(&key) {
-            Some(text) => {
-                self.shown.insert(key.clone(), text.clone());
-                text.clone()
-            }
-            None => {
-                self.shown.remove(&key);
-                String::new()
-            }
+        let now = self.latest.get(&key).cloned();
+        match &now {
+            Some(text) => self.shown.insert(key.clone(), text.clone()),
+            None => self.shown.remove(&key),
         };
-        SetStatus { key, text }
+        let StatusText { text, styled } = now.unwrap_or_default();
+        SetStatus { key, text, styled }
     }
 }
 
@@ -130,13 +135,41 @@ fn single_line(text: &str, longest: usize) -> String {
     }
 }
 
+/// Returns parts as one line of at most this number of characters, without control characters. White space between
+/// words is one blank, also between two parts.
+fn styled_line(parts: &[StyledSpan], longest: usize) -> StatusText {
+    let mut chars: Vec<(char, &StyledSpan)> = Vec::new();
+    let mut after_space = false;
+    for part in parts {
+        for c in sanitize(&part.text).chars() {
+            if c.is_whitespace() {
+                after_space = !chars.is_empty();
+            } else if chars.len() <= longest {
+                chars.extend(std::mem::take(&mut after_space).then_some((' ', part)));
+                chars.push((c, part));
+            }
+        }
+    }
+    if chars.len() > longest {
+        chars.truncate(longest);
+        chars.last_mut().into_iter().for_each(|(c, _)| *c = '…');
+    }
+    let runs = chars.chunk_by(|(_, one), (_, other)| std::ptr::eq(*one, *other));
+    let styled = runs.filter_map(|run| {
+        let text = run.iter().map(|(c, _)| c).collect();
+        run.first().map(|(_, part)| StyledSpan { text, fg: part.fg, bold: part.bold })
+    });
+    StatusText { text: chars.iter().map(|(c, _)| c).collect(), styled: styled.collect() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use haft_protocol::ext::SpanColor;
     use std::time::Duration;
 
     fn item(key: &str, text: &str) -> SetStatus {
-        SetStatus { key: key.into(), text: text.into() }
+        SetStatus { key: key.into(), text: text.into(), styled: Vec::new() }
     }
 
     fn limits() -> Limits {
@@ -181,6 +214,40 @@ mod tests {
         assert_eq!((set("a", "x"), set("b", "x")), (Ok(()), Ok(())));
         assert_eq!(set("c", "x").unwrap_err(), "status item c: the limit is 2 items");
         assert_eq!((set("c", ""), set("a", ""), set("c", "x")), (Ok(()), Ok(()), Ok(())));
+    }
+
+    #[track_caller]
+    fn check_styled(parts: &[StyledSpan], longest: usize, expect: &[&str]) {
+        let line = styled_line(parts, longest);
+        let texts: Vec<&str> = line.styled.iter().map(|part| part.text.as_str()).collect();
+        assert_eq!((texts, line.text), (expect.to_vec(), expect.concat()));
+        let looks = |parts: &[StyledSpan]| parts.iter().map(|part| (part.fg, part.bold)).collect::<Vec<_>>();
+        assert_eq!(looks(&line.styled), looks(parts)[..line.styled.len()]);
+    }
+
+    #[test]
+    fn styled_parts_become_short_line() {
+        let warning = |text: &str| StyledSpan::new(text).with_color(SpanColor::Warning);
+        let bold = |text: &str| StyledSpan::new(text).with_bold();
+        check_styled(&[warning(" 3"), bold("\n open  now \t")], 80, &["3", " open now"]);
+        check_styled(&[warning("3 "), bold("open")], 80, &["3", " open"]);
+        check_styled(&[warning("\u{1b}[31mred\u{1b}[0m"), bold("\u{7}")], 80, &["red"]);
+        check_styled(&[warning("1234"), bold("5678")], 8, &["1234", "5678"]);
+        check_styled(&[warning("1234"), bold("56789")], 8, &["1234", "567…"]);
+        check_styled(&[warning("1234"), bold("5678")], 4, &["123…"]);
+        check_styled(&[warning(" \n")], 8, &[]);
+    }
+
+    #[test]
+    fn styled_text_counts_and_is_bounded() {
+        let (start, limits) = (Instant::now(), limits());
+        let mut status = StatusItemQueue::new(&limits);
+        let styled =
+            |count: usize| SetStatus { styled: vec![StyledSpan::new("x"); count], ..item("a", "plain") };
+        let shown = status.set(styled(2), &limits, start).unwrap().unwrap();
+        assert_eq!((shown.text.as_str(), shown.styled.len()), ("xx", 2));
+        let error = status.set(styled(17), &limits, start).unwrap_err();
+        assert_eq!(error, "status item a: 17 parts; the limit is 16");
     }
 
     #[test]

@@ -135,9 +135,38 @@ impl Frontend for Screen {
         self.note(format!("{extension} inserts {text}"));
     }
 
+    fn registrations_changed(&self, extension: &ExtensionName) {
+        self.note(format!("{extension} registers"));
+    }
+
     fn extension_gone(&self, extension: &ExtensionName) {
         self.note(format!("{extension} is gone"));
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn front_end_learns_of_later_registrations() {
+    let (events, screen) = (Events::default(), Arc::new(Screen::default()));
+    let (mut peer, reader, writer) = FakePeer::pair();
+    let start = builder(&events).frontend(Arc::clone(&screen) as _).streams("todo", reader, writer).start();
+    let (host, ()) = tokio::join!(start, peer.greet("todo", [register("todo")]));
+    let mut changes = host.changes();
+    let mut send = async |frame: Value| {
+        changes.mark_unchanged();
+        peer.send(frame).await;
+        changes.changed().await.unwrap();
+        std::mem::take(&mut *screen.0.lock().unwrap())
+    };
+    let registers = ["todo registers"];
+    assert_eq!(send(register("done")).await, registers);
+    assert_eq!(
+        send(json!({"type": "register_tool", "name": "milk", "description": "Buys milk."})).await,
+        registers
+    );
+    assert_eq!(send(json!({"type": "subscribe", "events": ["turn_end"]})).await, [""; 0]);
+    assert_eq!(host.commands().len(), 2);
+    host.shutdown().await;
+    assert_eq!(*screen.0.lock().unwrap(), ["todo is gone"]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use haft_core::compact::{CompactReason, PendingCompaction};
 use haft_core::hooks::{AgentStart, CompactDecision, MessageDecision, Refusal, ToolDecision, TurnDecision};
-use haft_core::session::entry::SessionEntry;
+use haft_core::session::entry::{CustomMessage, SessionEntry};
 use haft_host::{ExtensionState, Host};
 use haft_protocol::RawJson;
 use haft_protocol::content::ContentBlock;
@@ -210,7 +210,7 @@ async fn system_prompt_sections_name_their_owner() {
     let asked = async {
         let mut sections = Vec::new();
         for _ in 0..4 {
-            sections.push(hook.before_agent_start(&CancellationToken::new(), &start).await);
+            sections.push(hook.before_agent_start(&CancellationToken::new(), &start).await.sections);
         }
         sections
     };
@@ -221,6 +221,47 @@ async fn system_prompt_sections_name_their_owner() {
         assert_eq!((section.owner.as_str(), section.text.as_str()), ("guide", "Ask `weather`."));
     }
     assert_eq!(events.faults(), [fault("guide", "hidden_text"), fault("guide", "hook_error")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn messages_name_their_owner_and_their_faults() {
+    let (host, mut peer, events) = host_with("guide", [intercept(&["before_agent_start"])]).await;
+    let hook = host.hook_source().hooks().before_agent_start.remove(0);
+    let start = AgentStart { prompt: Vec::new(), system_prompt: String::new() };
+    let noon = json!({"kind": "clock", "content": "It is\u{e0041} noon.", "display": false, "details": [12]});
+    let broken = json!({"kind": "k", "content": "c", "display": true, "images": [{"mime_type": "image/png", "data": "x"}]});
+    let answers = [
+        json!({"append_system_prompt": "Be brief.", "messages": [noon]}),
+        json!({"append_system_prompt": "Be brief.", "messages": [noon, broken]}),
+        json!({"append_system_prompt": "Be brief.", "messages": vec![noon.clone(); 17]}),
+    ];
+    let replies = async {
+        for answer in answers {
+            let question = peer.expect("event_intercept").await;
+            peer.answer(&question, "event_intercept_response", answer).await;
+        }
+    };
+    let asked = async {
+        let mut additions = Vec::new();
+        for _ in 0..3 {
+            additions.push(hook.before_agent_start(&CancellationToken::new(), &start).await);
+        }
+        additions
+    };
+    let (additions, ()) = tokio::join!(asked, replies);
+    let noon = CustomMessage {
+        owner: "guide".into(),
+        kind: "clock".into(),
+        content: vec![ContentBlock::text("[from extension guide]\nIt is noon.")],
+        display: false,
+        details: Some(RawJson::parse("[12]").unwrap()),
+    };
+    assert_eq!(additions[0].messages, [noon]);
+    let counts: Vec<_> = additions.iter().map(|all| (all.sections.len(), all.messages.len())).collect();
+    assert_eq!(counts, [(1, 1), (1, 0), (0, 0)]);
+    let hidden = fault("guide", "hidden_text");
+    let expect = [hidden.clone(), hidden, fault("guide", "hook_error"), fault("guide", "hook_error")];
+    assert_eq!(events.faults(), expect);
 }
 
 fn compacting() -> PendingCompaction {

@@ -257,6 +257,11 @@ impl InterceptPermissionRole {
         }
     }
 
+    /// Returns the roles that exist for this event.
+    pub fn all_of(event: InterceptKind) -> impl Iterator<Item = Self> {
+        Self::ALL.iter().copied().filter(move |role| role.applies_to(event))
+    }
+
     /// True if the role exists for this event.
     fn applies_to(self, event: InterceptKind) -> bool {
         match (self, event) {

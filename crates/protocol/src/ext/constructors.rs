@@ -8,8 +8,9 @@ use super::{
     ApproveDecision, AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision,
     BeforeForkDecision, BeforeProviderRequestDecision, BeforeSettleDecision, BeforeSwitchDecision,
     BeforeTreeDecision, CommandAction, ContextChange, ContextDecision, InputDecision, MessageEndDecision,
-    Panel, PanelRender, ResourcesDecision, ResultBlock, StopScope, ToolCallAnswer, ToolCallDecision,
-    ToolResultChange, ToolResultDecision, TurnStartDecision, TurnStop, UserBashDecision, UserBashResult,
+    Panel, PanelRender, ResourcesDecision, ResultBlock, StartMessage, StopScope, ToolCallAnswer,
+    ToolCallDecision, ToolResultChange, ToolResultDecision, TurnStartDecision, TurnStop, UserBashDecision,
+    UserBashResult,
 };
 use crate::ids::PanelId;
 use crate::json::RawJson;
@@ -125,14 +126,21 @@ impl AssistantMessageDecision {
 }
 
 impl BeforeAgentStartDecision {
-    /// Keeps the system prompt unchanged.
+    /// Adds nothing.
     pub fn unchanged() -> Self {
-        Self::Unchanged
+        Self::default()
     }
 
     /// Appends this section to the system prompt, under the extension's name.
     pub fn append(text: impl Into<String>) -> Self {
-        Self::Append { text: text.into() }
+        Self { section: text.into(), ..Self::default() }
+    }
+
+    /// Adds a message after the prompt, before the first request to the model.
+    #[must_use]
+    pub fn with_message(mut self, message: StartMessage) -> Self {
+        self.messages.push(message);
+        self
     }
 }
 

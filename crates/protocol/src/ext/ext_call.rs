@@ -5,7 +5,7 @@
 //!
 //! ```json
 //! {"type":"register","kind":"shortcut","name":"ctrl+g","description":"Show the plan"}
-//! {"type":"ext_call","id":"h7","call":"shortcut","args":{"name":"ctrl+g"}}
+//! {"type":"ext_call","id":"h7","call":"shortcut","args":{"name":"ctrl+g"},"session":"0199…"}
 //! {"type":"ext_result","id":"h7"}
 //! ```
 
@@ -75,6 +75,9 @@ pub struct ExtensionCall {
     #[serde(deserialize_with = "crate::json::object")]
     #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
     pub args: RawJson,
+    /// The id of the session to which the call belongs; absent before a session is open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
 }
 
 /// The arguments of the call `shortcut`.

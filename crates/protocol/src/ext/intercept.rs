@@ -52,7 +52,9 @@ use crate::reader::{CheckedJson, JsonText, OBJECT};
 
 pub use approve::{ApproveDecision, InterceptApprove};
 pub use assistant_message::{AssistantMessageDecision, InterceptAssistantMessage};
-pub use before_agent_start::{BeforeAgentStartDecision, InterceptBeforeAgentStart};
+pub use before_agent_start::{
+    BeforeAgentStartDecision, InterceptBeforeAgentStart, MAX_START_MESSAGES, StartMessage,
+};
 pub use before_compact::{BeforeCompactDecision, CompactEntry, InterceptBeforeCompact};
 pub use before_fork::{BeforeForkDecision, InterceptBeforeFork};
 pub use before_provider_request::{BeforeProviderRequestDecision, InterceptBeforeProviderRequest};
@@ -152,6 +154,7 @@ impl Intercept {
                 | Self::MessageEnd(_)
                 | Self::Context(_)
                 | Self::Input(_)
+                | Self::BeforeAgentStart(_)
                 | Self::BeforeProviderRequest(_)
         )
     }
@@ -379,7 +382,9 @@ pub struct EventInterceptResponse {
     /// haft.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub go_on: String,
-    /// `context`: all messages of the request, in the form of the session file. Since haft.
+    /// `context`: all messages of the request, in the form of the session file.
+    /// `before_agent_start`: messages that follow the prompt, each with the fields `kind`, `content`,
+    /// `images`, `display` and `details` of `send_message`. Since haft.
     #[serde(default, deserialize_with = "optional_array", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::array_schema"))]
     pub messages: Option<RawJson>,

@@ -106,15 +106,19 @@ impl HostQuery for CallTool {
 pub struct PressShortcut {
     /// The name of the shortcut, as registered.
     pub name: String,
+    /// The id of the session in which the user pressed the key, if one is open.
+    pub session: Option<String>,
 }
 
 impl HostQuery for PressShortcut {
     type Answer = Result<(), String>;
 
     fn into_frame(self, id: RequestId) -> HostFrame {
+        let Self { name, session } = self;
         // A name always has a JSON form.
-        let args = RawJson::from_value(&ShortcutCall { name: self.name }).unwrap_or_default();
-        HostFrame::ExtCall(ExtensionCall { id, call: ExtensionCallKind::Shortcut.name().to_owned(), args })
+        let args = RawJson::from_value(&ShortcutCall { name }).unwrap_or_default();
+        let call = ExtensionCallKind::Shortcut.name().to_owned();
+        HostFrame::ExtCall(ExtensionCall { id, call, args, session })
     }
 
     fn read_answer(response: QueryResponse) -> Result<Self::Answer, AnswerError> {

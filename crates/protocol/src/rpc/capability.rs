@@ -10,7 +10,7 @@ pub const SETUP: &str = "setup";
 /// `append_entry`, `set_label`, `set_tags` and `find_sessions`.
 pub const SESSIONS: &str = "sessions";
 /// Extensions, their commands and shortcuts: `list_commands`, `run_command`, `run_shortcut`,
-/// `list_extensions` and `reload_ext`.
+/// `list_extensions` and `reload_ext`; and the event `registrations_changed`.
 pub const EXTENSIONS: &str = "extensions";
 /// Background commands: `list_jobs` and `stop_job`.
 pub const JOBS: &str = "jobs";

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{UiEnd, UiRequest, line};
 use crate::event::AgentEvent;
-use crate::ext::SetWorkingCall;
+use crate::ext::{SetWorkingCall, StyledSpan};
 use crate::ids::{ExtensionName, PanelId};
 
 /// A line that is not a reply: an event, with its session as the last field.
@@ -141,6 +141,15 @@ pub enum RpcEvent {
         /// The text; absent if the item was removed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<String>,
+        /// The same text in parts with colors; absent for a text without colors.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        styled: Vec<StyledSpan>,
+    },
+    /// An extension changed its commands, tools or shortcuts after its start. For slow clients, only one
+    /// event of an extension waits. `list_commands` and `list_extensions` return the present ones.
+    RegistrationsChanged {
+        /// The extension.
+        extension: ExtensionName,
     },
     /// A session was opened; `session` has its id.
     SessionOpened {

@@ -122,6 +122,8 @@ fn lenient(kind: &str, fault: &Fault) -> bool {
     match (kind, fault.pointer.as_str()) {
         // An unknown level is a quiet note rather than a lost one.
         ("notify", "/level") => matches!(fault.value, None | Some(Value::String(_) | Value::Null)),
+        // A color of a newer version is as good as none.
+        ("set_status", "/styled/0/fg") => matches!(fault.value, Some(Value::String(_))),
         // A newer host may have further reasons; that the call failed is what counts.
         ("host_result", "/code") => matches!(fault.value, Some(Value::String(_))),
         // Left to `InterceptHook::read`, because a `block` beside it must still count; see the test below.

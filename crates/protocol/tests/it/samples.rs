@@ -14,6 +14,11 @@ pub(crate) fn json(text: &str) -> RawJson {
     RawJson::parse(text).unwrap()
 }
 
+/// The text `3 open` in two parts.
+pub(crate) fn styled_text() -> Vec<StyledSpan> {
+    vec![StyledSpan::new("3").with_color(SpanColor::Warning).with_bold(), StyledSpan::new(" open")]
+}
+
 fn resumed_session() -> InterceptBeforeSwitch {
     let (session, caller) = (Some("0199".into()), Some(ExtensionName::new("notes")));
     InterceptBeforeSwitch { reason: SwitchReason::Resume, session, caller }
@@ -78,7 +83,8 @@ pub(crate) fn host() -> Vec<HostFrame> {
             reason: "not granted".into(),
         }
         .into(),
-        PressShortcut { name: "ctrl+g".into() }.into_frame(id("h7")),
+        PressShortcut { name: "ctrl+g".into(), session: None }.into_frame(id("h7")),
+        PressShortcut { name: "ctrl+g".into(), session: Some("0199".into()) }.into_frame(id("h8")),
         InvokeCommand { name: "weather".into(), args: "berlin".into() }.into_frame(id("1")),
         InvokeCommand { name: "weather".into(), args: String::new() }.into_frame(id("2")),
         QueryCompletions { name: "todo".into(), prefix: "d".into() }.into_frame(id("1")),
@@ -367,8 +373,9 @@ pub(crate) fn extension() -> Vec<ExtensionFrame> {
         PanelClose { panel_id: panel() }.into(),
         Notify { level: NoteLevel::Warn, message: "slow".into() }.into(),
         ClearNotes {}.into(),
-        SetStatus { key: "open".into(), text: "3 open".into() }.into(),
-        SetStatus { key: "open".into(), text: String::new() }.into(),
+        SetStatus { key: "open".into(), text: "3 open".into(), styled: Vec::new() }.into(),
+        SetStatus { key: "open".into(), text: "3 open".into(), styled: styled_text() }.into(),
+        SetStatus { key: "open".into(), text: String::new(), styled: Vec::new() }.into(),
         Pong { id: id("8") }.into(),
         ShutdownAck {}.into(),
     ]);
@@ -593,8 +600,24 @@ fn request_decisions() -> Vec<EventInterceptResponse> {
     ]
 }
 
+/// The decisions before the agent works on a prompt.
+fn start_decisions() -> [EventInterceptResponse; 4] {
+    let whole = "You are haft. Be brief.".to_owned();
+    let whole = BeforeAgentStartDecision { system_prompt: Some(whole), ..Default::default() };
+    let details = Some(json(r#"{"hour":12}"#));
+    let message = StartMessage { display: false, details, ..StartMessage::new("clock", "It is noon.") };
+    [
+        InterceptBeforeAgentStart::respond(BeforeAgentStartDecision::unchanged(), id("7")),
+        InterceptBeforeAgentStart::respond(BeforeAgentStartDecision::append("Hi."), id("7")),
+        InterceptBeforeAgentStart::respond(whole, id("7")),
+        InterceptBeforeAgentStart::respond(
+            BeforeAgentStartDecision::append("Hi.").with_message(message),
+            id("7"),
+        ),
+    ]
+}
+
 fn decisions() -> impl Iterator<Item = EventInterceptResponse> {
-    let whole = BeforeAgentStartDecision::Whole { system_prompt: "You are haft. Be brief.".into() };
     let others = [
         InterceptContext::respond(ContextDecision::Stop(TurnStop::discard_turn("not now")), id("14")),
         InterceptTurnStart::respond(TurnStartDecision::Allow, id("5")),
@@ -605,9 +628,6 @@ fn decisions() -> impl Iterator<Item = EventInterceptResponse> {
             AssistantMessageDecision::Suppress { reason: "key".into() },
             id("6"),
         ),
-        InterceptBeforeAgentStart::respond(BeforeAgentStartDecision::Unchanged, id("7")),
-        InterceptBeforeAgentStart::respond(BeforeAgentStartDecision::Append { text: "Hi.".into() }, id("7")),
-        InterceptBeforeAgentStart::respond(whole, id("7")),
         InterceptBeforeCompact::respond(BeforeCompactDecision::Default, id("9")),
         InterceptBeforeCompact::respond(BeforeCompactDecision::cancel("not yet"), id("9")),
         InterceptBeforeCompact::respond(
@@ -649,6 +669,7 @@ fn decisions() -> impl Iterator<Item = EventInterceptResponse> {
         .into_iter()
         .chain(request_decisions())
         .chain(approvals())
+        .chain(start_decisions())
         .chain(others)
         .chain(session_decisions())
 }

@@ -84,7 +84,13 @@ pub(crate) fn host_frame() -> impl Strategy<Value = HostFrame> {
     prop_oneof![
         hello_ack(),
         (id(), name(), text()).prop_map(|(id, name, args)| CommandInvoked { id, name, args }.into()),
-        (id(), name(), object()).prop_map(|(id, call, args)| ExtensionCall { id, call, args }.into()),
+        (id(), name(), object(), option::of(name())).prop_map(|(id, call, args, session)| ExtensionCall {
+            id,
+            call,
+            args,
+            session
+        }
+        .into()),
         (id(), name(), text()).prop_map(|(id, name, prefix)| CommandCompletions { id, name, prefix }.into()),
         (id(), name(), object(), option::of(name())).prop_map(|(id, name, args, tool_id)| {
             ToolCallFrame { id, name, args, tool_id: tool_id.map(ToolCallId::new) }.into()
@@ -349,6 +355,11 @@ fn before_compact() -> impl Strategy<Value = InterceptBeforeCompact> {
     )
 }
 
+fn styled_span() -> impl Strategy<Value = StyledSpan> {
+    let color = option::of(prop::sample::select(SpanColor::ALL));
+    (text(), color, any::<bool>()).prop_map(|(text, fg, bold)| StyledSpan { text, fg, bold })
+}
+
 fn subscriptions() -> impl Strategy<Value = Vec<Subscription>> {
     let entry = (text(), texts(), option::of(text()));
     let entry = entry.prop_map(|(event, tools, role)| Subscription { event, tools, role });
@@ -419,7 +430,12 @@ pub(crate) fn extension_frame() -> impl Strategy<Value = ExtensionFrame> {
         panel_id().prop_map(|panel_id| PanelClose { panel_id }.into()),
         (level(), text()).prop_map(|(level, message)| Notify { level, message }.into()),
         Just(ClearNotes {}.into()),
-        (name(), text()).prop_map(|(key, text)| SetStatus { key, text }.into()),
+        (name(), text(), vec(styled_span(), 0..3)).prop_map(|(key, text, styled)| SetStatus {
+            key,
+            text,
+            styled
+        }
+        .into()),
         id().prop_map(|id| Pong { id }.into()),
         Just(ShutdownAck {}.into()),
     ]

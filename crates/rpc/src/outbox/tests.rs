@@ -148,6 +148,7 @@ fn only_the_newest_status_text_waits() {
         extension: ExtensionName::new("todo"),
         key: key.to_owned(),
         text: text.map(str::to_owned),
+        styled: Vec::new(),
     };
     for (key, text) in [("a", Some("1")), ("b", Some("2")), ("a", Some("3")), ("b", None)] {
         outbox.event(session("s"), status(key, text)).unwrap();
@@ -156,6 +157,20 @@ fn only_the_newest_status_text_waits() {
     {"type":"error","message":"…","session":"s"}
     {"type":"ext_status","extension":"todo","key":"a","text":"3","session":"s"}
     {"type":"ext_status","extension":"todo","key":"b","session":"s"}
+    "#);
+}
+
+#[test]
+fn one_change_of_registrations_waits() {
+    let mut outbox = filled();
+    for name in ["todo", "plan", "todo", "todo"] {
+        let extension = ExtensionName::new(name);
+        outbox.event(session("s"), RpcEvent::RegistrationsChanged { extension }).unwrap();
+    }
+    assert_snapshot!(all(&mut outbox), @r#"
+    {"type":"error","message":"…","session":"s"}
+    {"type":"registrations_changed","extension":"todo","session":"s"}
+    {"type":"registrations_changed","extension":"plan","session":"s"}
     "#);
 }
 

@@ -9,7 +9,7 @@ use haft_host::{
 };
 use haft_protocol::content::InputSource;
 use haft_protocol::event::ExtensionFault;
-use haft_protocol::ext::{self, CommandAction};
+use haft_protocol::ext::{self, CommandAction, StatusText};
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::rpc::{
     self, CommandFailure, CommandInfo, CommandResult, CommandsData, CompleteCommand, CompletionsData,
@@ -126,6 +126,10 @@ pub(super) fn list_extensions(session: &OpenedSession) -> ReplyResult {
     reply_data(ExtensionsData { extensions: states.into_iter().map(extension_info).collect() })
 }
 
+fn status_item((key, StatusText { text, styled }): (String, StatusText)) -> StatusItem {
+    StatusItem { key, text, styled }
+}
+
 fn extension_info(status: ExtensionStatus) -> ExtensionInfo {
     let (state, fault) = match status.state {
         ExtensionState::Starting => ("starting", None),
@@ -164,7 +168,7 @@ fn extension_info(status: ExtensionStatus) -> ExtensionInfo {
         commands: status.commands,
         tools: status.tools,
         shortcuts: status.shortcuts.into_iter().map(shortcut_info).collect(),
-        status: status.status_items.into_iter().map(|(key, text)| StatusItem { key, text }).collect(),
+        status: status.status_items.into_iter().map(status_item).collect(),
     }
 }
 

@@ -92,7 +92,7 @@ async fn ask_everything(harness: &Harness, reason: &str) {
     assert_eq!(harness.intercept_tool_call("bash", json!({})).await, ToolCallDecision::block(reason));
     assert_eq!(harness.turn_start(1).await, TurnStartDecision::Allow);
     assert_eq!(harness.assistant_message("hi").await, AssistantMessageDecision::Show);
-    assert_eq!(harness.before_agent_start("hi", "").await, BeforeAgentStartDecision::Unchanged);
+    assert_eq!(harness.before_agent_start("hi", "").await, BeforeAgentStartDecision::unchanged());
     assert_eq!(harness.tool_result(finished_call("x")).await, ToolResultDecision::Unchanged);
     assert_eq!(harness.before_settle("done", 0).await, BeforeSettleDecision::Settle);
     assert_eq!(harness.before_switch(SwitchReason::New, None).await, BeforeSwitchDecision::Continue);

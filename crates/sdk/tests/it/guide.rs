@@ -539,7 +539,7 @@ fn extension() -> Extension {
             let views = ["week", "month"].into_iter().filter(|view| view.starts_with(&typed));
             views.map(|view| Completion::new(view).description("what is due then")).collect::<Vec<_>>()
         })
-        .shortcut("f8", "show the board", |(), host| async move {
+        .shortcut("f8", "show the board", |_, host| async move {
             host.ui().open_panel(Panel::new("board").title("Board").lines(["one", "two"]));
         })
 }

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use haft_sdk::testing::{Harness, host_info};
 use haft_sdk::{
     AssistantMessageDecision, BeforeAgentStartDecision, Extension, Host, HostInfo, LifecycleEvent, NoArgs,
-    NoteLevel, Panel, PanelEvent, RawJson, RegistrationKind, Response, ToolCallDecision, ToolResult,
-    TurnStartDecision,
+    NoteLevel, Panel, PanelEvent, RawJson, RegistrationKind, Response, SpanColor, StyledSpan,
+    ToolCallDecision, ToolResult, TurnStartDecision,
 };
 use serde_json::json;
 
@@ -66,6 +66,19 @@ async fn extension_registers_everything_before_ready() {
     ← {"type":"ready"}
     → {"type":"hello_ack","protocol_version":1,"zot_version":"0.0.0","haft_version":"0.0.0","provider":"scripted","model":"scripted","cwd":"/work","data_dir":"[data_dir]","capabilities":["before_agent_start","tool_result","input","before_settle","context","message_end","before_provider_request","user_bash","before_switch","before_fork","before_tree","resources","approve","project_trust","panel_resize","intercept_roles","host_services","models","files","asks","shows","session","bus","status","command_completions","tools_2","cancel","progress","events_2","mirror","hooks_2","calls"]}
     "#);
+}
+
+#[tokio::test]
+async fn styled_status_also_has_the_plain_text() {
+    let extension = Extension::new("todo", "1.0.0").command("open", "", |_, host: Host| async move {
+        let count = StyledSpan::new("3").with_color(SpanColor::Warning).with_bold();
+        host.set_styled_status("open", [count, StyledSpan::new(" open")]);
+        Response::noop()
+    });
+    let harness = Harness::start(extension).await;
+    assert_eq!(harness.command("open", "").await, Response::noop());
+    let line = r#"{"type":"set_status","key":"open","text":"3 open","styled":[{"text":"3","fg":"warning","bold":true},{"text":" open"}]}"#;
+    assert!(harness.transcript().contains(line), "{}", harness.transcript());
 }
 
 #[tokio::test]

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use haft_protocol::ext::StyledSpan;
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::message::TokenUsage;
 use haft_protocol::rpc::{ContextData, ExtensionInfo, JobInfo, StateData};
 use haft_protocol::thinking::ThinkingLevel;
 
 use super::NO_MODEL;
-use crate::clean::CleanLine;
+use super::status_item::ExtensionStatusItem;
 
 /// The maximum characters of a description: more than a title or a row of a list shows.
 const LONGEST: usize = 200;
@@ -33,12 +34,9 @@ pub(super) struct CurrentSession {
     pub(super) extensions: Vec<ExtensionInfo>,
     /// The background commands of the model.
     pub(super) jobs: Vec<JobInfo>,
-    /// The items of extensions in the status line, by owner and key, as `name: text`.
-    pub(super) status_items: BTreeMap<(ExtensionName, String), CleanLine>,
+    /// The items of extensions in the status line, by owner and key.
+    pub(super) status_items: BTreeMap<(ExtensionName, String), ExtensionStatusItem>,
 }
-
-/// The maximum columns of an extension's name in the status line.
-const LONGEST_NAME: usize = 24;
 
 impl CurrentSession {
     pub(super) fn update(&mut self, data: StateData) {
@@ -51,13 +49,15 @@ impl CurrentSession {
     }
 
     /// Sets or removes an item of an extension in the status line.
-    pub(super) fn set_status_item(&mut self, extension: ExtensionName, key: String, text: Option<&str>) {
-        let line = text.map(|text| {
-            let name = CleanLine::new(extension.as_str()).truncate_to_width(LONGEST_NAME);
-            CleanLine::new(&format!("{}: {text}", name.as_str()))
-        });
-        match line {
-            Some(line) => self.status_items.insert((extension, key), line),
+    pub(super) fn set_status_item(
+        &mut self,
+        extension: ExtensionName,
+        key: String,
+        text: Option<&str>,
+        styled: &[StyledSpan],
+    ) {
+        match text.map(|text| ExtensionStatusItem::new(&extension, text, styled)) {
+            Some(item) => self.status_items.insert((extension, key), item),
             None => self.status_items.remove(&(extension, key)),
         };
     }
@@ -112,7 +112,8 @@ impl CurrentSession {
         self.status_items.clear();
         for info in &extensions {
             for item in &info.status {
-                self.set_status_item(info.name.clone(), item.key.clone(), Some(&item.text));
+                let (name, key) = (info.name.clone(), item.key.clone());
+                self.set_status_item(name, key, Some(&item.text), &item.styled);
             }
         }
         let before = std::mem::replace(&mut self.extensions, extensions);

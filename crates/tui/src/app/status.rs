@@ -135,7 +135,7 @@ impl StatusBar {
         let width = usize::from(area.width);
         let word = facts.searching.map(progress_text).or_else(|| Some(self.flash.as_ref()?.text.clone()));
         let hint = |text: &str, role: Role| {
-            vec![span(CleanLine::new(text).truncate_to_width(width), theme.style(role))]
+            vec![vec![span(CleanLine::new(text).truncate_to_width(width), theme.style(role))]]
         };
         let left = match word {
             Some(word) => hint(&word, Role::Accent),
@@ -267,12 +267,13 @@ fn fit_items(mut items: Vec<(u8, Span<'static>)>, width: usize) -> Vec<Span<'sta
 
 /// Adds items of extensions in the remaining room.
 fn append_extension_items(
-    mut items: Vec<Span<'static>>,
+    items: Vec<Span<'static>>,
     session: &CurrentSession,
     width: usize,
     theme: &Theme,
-) -> Vec<Span<'static>> {
+) -> Vec<Vec<Span<'static>>> {
     let used = total_columns(&items) + columns(BETWEEN) * items.len();
+    let mut items: Vec<_> = items.into_iter().map(|item| vec![item]).collect();
     items.extend(extension_items::fit_extension_items(
         session.status_items.values(),
         width.saturating_sub(used),
@@ -285,13 +286,14 @@ fn total_columns(spans: &[Span<'static>]) -> usize {
     spans.iter().map(|span| columns(&span.content)).sum()
 }
 
-fn join_items(items: Vec<Span<'static>>, theme: &Theme) -> Vec<Span<'static>> {
+/// Joins items, each of some spans.
+fn join_items(items: Vec<Vec<Span<'static>>>, theme: &Theme) -> Vec<Span<'static>> {
     let mut line = Vec::new();
     for item in items {
         if !line.is_empty() {
             line.push(span(BETWEEN, theme.style(Role::Status)));
         }
-        line.push(item);
+        line.extend(item);
     }
     line
 }

@@ -43,6 +43,22 @@ pub(crate) fn styled(lines: &[Line<'static>]) -> String {
     text
 }
 
+/// Returns a row of the screen with the style of the cells in front of them, where it changes.
+pub(crate) fn styled_row(buffer: &Buffer, y: u16) -> String {
+    let mut text = String::new();
+    let mut before = String::new();
+    for x in 0..buffer.area.width {
+        let cell = &buffer[(x, y)];
+        let style = named(cell.style());
+        if style != before {
+            text.push_str(&format!("{{{style}}}"));
+            before = style;
+        }
+        text.push_str(cell.symbol());
+    }
+    text
+}
+
 /// Returns every style of a theme, one per line.
 pub(crate) fn table(theme: &Theme) -> String {
     let roles = haft_tui::theme::Role::ALL.iter();

@@ -161,6 +161,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "reader",
             "read",
             "json",
+            "bounded",
             // The vocabulary that the dialects share.
             "content",
             "dialog",

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use haft_protocol::event::{AgentEvent, NoteLevel};
+use haft_protocol::ext::StyledSpan;
 use haft_protocol::ids::{ExtensionName, PanelId};
 use haft_protocol::rpc::{PanelContent, RpcEvent};
 use haft_tui::app::{BackendReply, UiEvent};
@@ -133,7 +134,8 @@ fn not_ready(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
 fn show_extension_texts(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let [name, text] = texts else { return Ok(()) };
     for (extension, text) in [(extension_name(name), "hi"), (extension_name("x"), text)] {
-        stage.rpc_event(RpcEvent::ExtStatus { extension, key: "k".to_owned(), text: Some(text.to_owned()) });
+        let (key, styled) = ("k".to_owned(), vec![StyledSpan::new(text)]);
+        stage.rpc_event(RpcEvent::ExtStatus { extension, key, text: Some(text.to_owned()), styled });
     }
     Ok(())
 }

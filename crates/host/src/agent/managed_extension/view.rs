@@ -94,7 +94,12 @@ impl ExtensionView<'_> {
         let is_known = self.spec.as_hook().is_none() && !self.spec.roles.is_gate() && !self.is_new();
         let all = if is_known { &[] } else { InterceptKind::ALL };
         let subscribed = self.offers().filter(|_| is_known).into_iter().flat_map(|offers| &offers.intercepts);
-        all.iter().chain(subscribed).copied().filter(|hook| self.takes_part(*hook))
+        let joined = all.iter().chain(subscribed).copied().filter(|hook| self.takes_part(*hook));
+        debug_assert!(
+            joined.clone().eq(InterceptKind::ALL.iter().copied().filter(|hook| self.takes_part(*hook))),
+            "a look at the subscriptions finds each hook in which the extension takes part"
+        );
+        joined
     }
 
     /// True if the extension intercepts tool calls, but of none of these tools.

@@ -90,7 +90,9 @@ fn describe_intercept(entry: &InterceptPermission) -> String {
         }
         (InterceptKind::TurnStart, _) => "can block turns".to_owned(),
         (InterceptKind::AssistantMessage, role) => describe_message_role(role).to_owned(),
-        (InterceptKind::BeforeAgentStart, _) => "adds text to the system prompt".to_owned(),
+        (InterceptKind::BeforeAgentStart, _) => {
+            "adds text to the system prompt, and messages to the conversation".to_owned()
+        }
         (InterceptKind::BeforeCompact, _) => {
             "can write the summary when a conversation is compacted".to_owned()
         }

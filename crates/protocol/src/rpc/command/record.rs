@@ -6,15 +6,12 @@ use std::collections::BTreeMap;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::bounded::{
+    PrintableText, bounded_json, check_name, optional_bounded_json, optional_name, short_name, too_long,
+};
 use crate::content::Image;
 use crate::json::RawJson;
 use crate::read::null_is_default;
-
-/// The maximum length of `data` and `details`, in bytes of JSON.
-const LONGEST_DATA: usize = 256 * 1024;
-
-/// The maximum length of a kind, an owner and a key of a tag, in bytes.
-const LONGEST_NAME: usize = 100;
 
 /// The maximum length of a label and of the value of a tag, in bytes.
 const LONGEST_LABEL: usize = 1000;
@@ -126,39 +123,6 @@ pub struct FindSessions {
     pub tags: BTreeMap<String, Option<String>>,
 }
 
-fn bounded_json<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RawJson, D::Error> {
-    let json = RawJson::deserialize(deserializer)?;
-    match json.as_str().len() {
-        0..=LONGEST_DATA => Ok(json),
-        length => Err(too_long(length, LONGEST_DATA)),
-    }
-}
-
-fn optional_bounded_json<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RawJson>, D::Error> {
-    bounded_json(deserializer).map(|json| Some(json).filter(|json| json.as_str() != "null"))
-}
-
-/// Reads a name that is not empty.
-fn short_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    let name = crate::ids::printable(deserializer)?;
-    check_name(&name)?;
-    Ok(name)
-}
-
-fn check_name<E: serde::de::Error>(name: &str) -> Result<(), E> {
-    match name.len() {
-        0 => Err(E::custom("an empty name")),
-        1..=LONGEST_NAME => Ok(()),
-        length => Err(too_long(length, LONGEST_NAME)),
-    }
-}
-
-fn optional_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    let name = Option::<PrintableText>::deserialize(deserializer)?.map(|PrintableText(name)| name);
-    name.iter().try_for_each(|name| check_name(name))?;
-    Ok(name)
-}
-
 pub(super) fn optional_label<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let label = Option::<PrintableText>::deserialize(deserializer)?.map(|PrintableText(label)| label);
     match label.as_ref().map_or(0, String::len) {
@@ -185,17 +149,10 @@ fn bounded_tags<'de, D: Deserializer<'de>>(
     tags.collect()
 }
 
-fn too_long<E: serde::de::Error>(length: usize, limit: usize) -> E {
-    E::custom(format_args!("{length} bytes; the limit is {limit}"))
-}
-
-/// A text without control characters.
-#[derive(PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(transparent)]
-struct PrintableText(#[serde(deserialize_with = "crate::ids::printable")] String);
-
 #[cfg(test)]
 mod tests {
+    use crate::bounded::LONGEST_DATA;
+
     use super::*;
 
     #[track_caller]

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::event::ExtensionFault;
-use crate::ext::CompletionItem;
+use crate::ext::{CompletionItem, StyledSpan};
 use crate::ids::ExtensionName;
 
 /// The commands that a person can type.
@@ -138,6 +138,9 @@ pub struct StatusItem {
     pub key: String,
     /// The text.
     pub text: String,
+    /// The same text in parts with colors; absent for a text without colors.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub styled: Vec<StyledSpan>,
 }
 
 /// The result of a reload.

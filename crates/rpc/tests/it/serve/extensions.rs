@@ -95,6 +95,19 @@ async fn client_receives_notes_and_host_calls() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn client_learns_of_later_registrations() {
+    let (program, mut peer) = Program::new([]).with_extension("todo");
+    let mut client = Client::of(program);
+    begins(&mut peer, "todo", []).await;
+    client.hello().await;
+    peer.send(json!({"type": "register_command", "name": "done", "description": "checks an item"})).await;
+    client.until("registrations_changed").await;
+    client.ask(json!({"type": "list_commands"})).await;
+    let (_, said) = client.end().await;
+    assert_snapshot!(said);
+}
+
+#[tokio::test(start_paused = true)]
 async fn status_text_disappears_with_the_extension() {
     let (program, mut peer) = Program::new([]).with_extension("todo");
     let mut client = Client::of(program);
@@ -104,6 +117,9 @@ async fn status_text_disappears_with_the_extension() {
         peer.send(json!({"type": "set_status", "key": key, "text": text})).await;
         client.until("ext_status").await;
     }
+    let parts = json!([{"text": "3", "fg": "warning", "bold": true}, {"text": " open", "fg": "mauve"}]);
+    peer.send(json!({"type": "set_status", "key": "open", "styled": parts})).await;
+    client.until("ext_status").await;
     client.ask(json!({"type": "list_extensions"})).await;
     drop(peer);
     client.until("ext_status").await;

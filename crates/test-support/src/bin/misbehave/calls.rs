@@ -14,6 +14,8 @@ pub(crate) const FAULTS: &[FaultSpec] = &[
     FaultSpec { name: "many-questions", at: FaultMoment::Acknowledged, act: ask_many_questions },
     FaultSpec { name: "endless-question", at: FaultMoment::Gate, act: ask_for_the_gate },
     FaultSpec { name: "tools-loop", at: FaultMoment::Acknowledged, act: set_tools_forever },
+    FaultSpec { name: REGISTER_LOOP, at: FaultMoment::Acknowledged, act: register_forever },
+    FaultSpec { name: "panels-loop", at: FaultMoment::Acknowledged, act: open_panels },
     FaultSpec { name: "write-loop", at: FaultMoment::Acknowledged, act: append_entries },
     FaultSpec { name: "waits-for-itself", at: FaultMoment::Gate, act: wait_for_the_run },
     FaultSpec { name: UNREAD_MIRROR, at: FaultMoment::Ready, act: |peer, _| peer.hang() },
@@ -22,7 +24,10 @@ pub(crate) const FAULTS: &[FaultSpec] = &[
 /// The fault of an extension with a mirror that it never reads.
 pub(crate) const UNREAD_MIRROR: &str = "unread-mirror";
 
-/// The number of entries of `write-loop`: more than the burst of their rate.
+/// The fault of an extension that registers keys without end.
+pub(crate) const REGISTER_LOOP: &str = "register-loop";
+
+/// The number of entries of `write-loop` and of panels of `panels-loop`: more than the burst of their rate.
 const ENTRIES: usize = 1_000;
 
 fn call_host(peer: &mut ExtensionPeer, id: Option<&str>, call: &str, args: &Value) {
@@ -76,16 +81,28 @@ fn wait_for_the_run(peer: &mut ExtensionPeer, question: &Value) -> AfterFault {
     AfterFault::SkipAnswer
 }
 
-/// Limits the tools and lifts the limit again, in a second thread, so that the extension still reads.
+/// Limits the tools and lifts the limit again.
 fn set_tools_forever(_: &mut ExtensionPeer, _: &Value) -> AfterFault {
-    std::thread::spawn(|| {
-        let tools = [json!(["read"]), Value::Null].into_iter().cycle();
-        for (number, tools) in tools.enumerate() {
-            let args = json!({"tools": tools});
-            let frame =
-                json!({"type": "host_call", "id": number.to_string(), "call": "set_tools", "args": args});
-            // A closed pipe means that the host is gone, and this process will end soon.
-            if writeln!(std::io::stdout().lock(), "{frame}").is_err() {
+    send_forever(|number| {
+        let args = json!({"tools": if number % 2 == 0 { json!(["read"]) } else { Value::Null }});
+        json!({"type": "host_call", "id": number.to_string(), "call": "set_tools", "args": args})
+    })
+}
+
+/// Registers keys and removes them again.
+fn register_forever(_: &mut ExtensionPeer, _: &Value) -> AfterFault {
+    send_forever(|number| {
+        let kind = if number % 2 == 0 { "register" } else { "unregister" };
+        json!({"type": kind, "kind": "shortcut", "name": format!("f{}", 1 + number / 2 % 12)})
+    })
+}
+
+/// Sends frames without end in a second thread, so that the extension still reads.
+fn send_forever(frame: fn(u64) -> Value) -> AfterFault {
+    std::thread::spawn(move || {
+        // A closed pipe means that the host is gone, and this process will end soon.
+        for number in 0.. {
+            if writeln!(std::io::stdout().lock(), "{}", frame(number)).is_err() {
                 break;
             }
         }
@@ -101,5 +118,16 @@ fn append_entries(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
         std::thread::sleep(Duration::from_millis(1));
     }
     peer.mark("all written");
+    AfterFault::Continue
+}
+
+/// Opens panels, each in place of the one before.
+fn open_panels(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
+    for number in 0..ENTRIES {
+        call_host(peer, None, "open_panel", &json!({"id": format!("p{number}"), "lines": ["look here"]}));
+        // sleep: part of the fault
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    peer.mark("all opened");
     AfterFault::Continue
 }

@@ -4,7 +4,7 @@ use std::process::exit;
 
 use serde_json::{Value, json};
 
-use crate::calls::UNREAD_MIRROR;
+use crate::calls::{REGISTER_LOOP, UNREAD_MIRROR};
 use crate::content;
 use crate::fault::{AfterFault, FaultMoment, FaultSpec};
 use crate::floods::BUS_LOOP;
@@ -26,7 +26,9 @@ pub(crate) fn hello(peer: &mut ExtensionPeer) {
     let name = peer.name.clone();
     let bus = (peer.fault == BUS_LOOP).then_some("bus");
     let mirror = (peer.fault == UNREAD_MIRROR).then_some("mirror");
-    let capabilities: Vec<_> = ["ping", "tools_2", "progress"].into_iter().chain(bus).chain(mirror).collect();
+    let calls = (peer.fault == REGISTER_LOOP).then_some("calls");
+    let own = bus.into_iter().chain(mirror).chain(calls);
+    let capabilities: Vec<_> = ["ping", "tools_2", "progress"].into_iter().chain(own).collect();
     let mut hello = json!({"type": "hello", "name": name, "version": "1.0.0", "capabilities": capabilities});
     if mirror.is_some() {
         hello["mirror"] = json!(["entries", "busy"]);

@@ -2,9 +2,10 @@
 
 use ratatui_core::text::Span;
 
-use crate::clean::{CleanLine, columns, span};
+use crate::clean::{columns, span};
 use crate::theme::{Role, Theme};
 
+use super::super::status_item::ExtensionStatusItem;
 use super::BETWEEN;
 
 /// The minimum columns of a truncated item. If there is less room, the last items are omitted.
@@ -15,18 +16,16 @@ const MORE: &str = "…";
 
 /// Returns the items that fit into `room` columns.
 pub(super) fn fit_extension_items<'i>(
-    items: impl Iterator<Item = &'i CleanLine>,
+    items: impl Iterator<Item = &'i ExtensionStatusItem>,
     room: usize,
     theme: &Theme,
-) -> Vec<Span<'static>> {
-    let items: Vec<&CleanLine> = items.collect();
+) -> Vec<Vec<Span<'static>>> {
+    let items: Vec<&ExtensionStatusItem> = items.collect();
     let widths: Vec<usize> = items.iter().map(|item| item.columns()).collect();
     let (count, most) = divide_room(&widths, room);
-    let style = theme.style(Role::Muted);
-    let mut shown: Vec<Span<'static>> =
-        items.iter().take(count).map(|item| span((*item).clone().truncate_to_width(most), style)).collect();
+    let mut shown: Vec<_> = items.iter().take(count).map(|item| item.fit_spans(most, theme)).collect();
     if count < items.len() && count > 0 {
-        shown.push(span(MORE, style));
+        shown.push(vec![span(MORE, theme.style(Role::Muted))]);
     }
     shown
 }

@@ -176,8 +176,14 @@ fn handle_rpc_event(state: &mut AppState, event: RpcEvent, session: Option<Strin
             let label = state.extension_screen.thinking_label();
             state.stack.conversation.transcript_mut().set_thinking_label(label);
         }
-        RpcEvent::ExtStatus { extension, key, text } => {
-            state.session.set_status_item(extension, key, text.as_deref());
+        RpcEvent::ExtStatus { extension, key, text, styled } => {
+            state.session.set_status_item(extension, key, text.as_deref(), &styled);
+        }
+        RpcEvent::RegistrationsChanged { .. } => {
+            // Registrations mostly come in groups.
+            let at = state.now + timeouts::REGISTRATIONS_SETTLE;
+            state.extensions_refresh_at =
+                Some(state.extensions_refresh_at.map_or(at, |planned| planned.min(at)));
         }
         RpcEvent::SessionClosed { reason } => handle_session_closed(state, reason),
         RpcEvent::SessionOpened { .. } | RpcEvent::SessionSwitched { .. } => {}

@@ -104,8 +104,8 @@ fn handle_success(state: &mut AppState, pending: PendingRequest, data: ReplyPayl
             state.stack.composer.completions_mut().sessions = None;
         }
         P::Moved => with_data(state, &data, handle_moved),
-        P::Shortcut => request_extensions(state),
-        P::PreviousSessionMessage(_) | P::ShellOutput | P::Answered | P::ErrorsOnly | P::Ignored => {}
+        P::Shortcut | P::PreviousSessionMessage(_) | P::ShellOutput => {}
+        P::Answered | P::ErrorsOnly | P::Ignored => {}
     }
 }
 
@@ -225,10 +225,6 @@ fn apply_state(state: &mut AppState, work_revision: u64, queue_revision: u64, da
     }
     state.out.set_session(data.session.clone());
     state.session.update(data);
-}
-
-fn request_extensions(state: &mut AppState) {
-    state.out.send(ListExtensions {}, PendingRequest::Extensions(ListUse::CacheOnly));
 }
 
 fn update_extensions(state: &mut AppState, data: ExtensionsData, shown: ListUse) {

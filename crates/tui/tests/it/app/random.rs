@@ -3,7 +3,7 @@
 use haft_protocol::RawJson;
 use haft_protocol::content::ContentBlock;
 use haft_protocol::event::{AgentEvent, NoteLevel};
-use haft_protocol::ext::SetWorkingCall;
+use haft_protocol::ext::{SetWorkingCall, StyledSpan};
 use haft_protocol::ids::{PanelId, ToolCallId};
 use haft_protocol::message::{AssistantBlock, StopCause};
 use haft_protocol::rpc::{ClientEvent as SessionEvent, PanelContent, RpcEvent, UiAnswer, UiKind, UiRequest};
@@ -107,8 +107,13 @@ fn rpc_event() -> impl Strategy<Value = RpcEvent> {
             panel: content(text)
         }),
         Just(RpcEvent::PanelClose { extension: extension("todo"), panel_id: PanelId::new("p1") }),
-        (hostile(), hostile(), proptest::option::of(hostile()))
-            .prop_map(|(name, key, text)| { RpcEvent::ExtStatus { extension: extension(&name), key, text } }),
+        (hostile(), hostile(), proptest::option::of(hostile()), any::<bool>()).prop_map(
+            |(name, key, text, is_styled)| {
+                let part = StyledSpan::new(text.clone().unwrap_or_default()).with_bold();
+                let styled = if is_styled { vec![part.clone(), part] } else { Vec::new() };
+                RpcEvent::ExtStatus { extension: extension(&name), key, text, styled }
+            }
+        ),
         hostile().prop_map(|text| RpcEvent::Insert { extension: extension("todo"), text }),
         hostile().prop_map(|text| RpcEvent::SetEditor { extension: extension("todo"), text }),
         hostile().prop_map(|text| RpcEvent::SetTitle { extension: extension("todo"), text }),

@@ -3,7 +3,7 @@
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::{Advice, AgentEvent, CompactReason, ExtensionFault, NoteLevel};
-use haft_protocol::ext::SetWorkingCall;
+use haft_protocol::ext::{SetWorkingCall, SpanColor, StyledSpan};
 use haft_protocol::ids::{PanelId, ToolCallId};
 use haft_protocol::message::{AssistantBlock, StopCause, TokenUsage};
 use haft_protocol::rpc::{PanelContent, RpcEvent, UiAnswer, UiKind, UiRequest};
@@ -11,6 +11,7 @@ use haft_tui::app::{AppOptions, WorkingTreeDiff};
 use haft_tui::theme::Role;
 
 use super::fake::{Fake, extension, time};
+use crate::shown::styled_row;
 
 /// Compares the wide and the narrow screen with a snapshot.
 #[track_caller]
@@ -415,6 +416,7 @@ fn extension_items_share_the_status_line() {
             extension: extension(name),
             key: key.to_owned(),
             text: text.map(str::to_owned),
+            styled: Vec::new(),
         });
     };
     set_status("todo", "open", Some("3 open"));
@@ -435,12 +437,35 @@ fn extension_items_share_the_status_line() {
 }
 
 #[test]
+fn styled_items_have_colors_and_the_name_of_their_extension() {
+    let mut fake = Fake::new();
+    let styled = vec![
+        StyledSpan::new("3").with_color(SpanColor::Error).with_bold(),
+        StyledSpan::new(" open, "),
+        StyledSpan::new("8 done\u{1b}[0m").with_color(SpanColor::Ok),
+    ];
+    let (key, text) = ("open".to_owned(), Some("3 open, 8 done".to_owned()));
+    fake.rpc(RpcEvent::ExtStatus { extension: extension("todo"), key, text, styled });
+    let mut lines = Vec::new();
+    for columns in [100, 80] {
+        fake.resize(columns, 12);
+        let row = styled_row(&fake.drawn().0, 11);
+        lines.push(row.split("main").nth(1).unwrap().split("   ").next().unwrap().trim().to_owned());
+    }
+    insta::assert_snapshot!(lines.join("\n"), @"
+    · todo: {#e6736b on reset bold}3{#8a919e on reset} open, {#7fbf7a on reset}8 done{reset on reset}
+    · todo: {#e6736b on reset bold}3{#8a919e on reset} open, {#7fbf7a on reset}8 …
+    ");
+}
+
+#[test]
 fn extension_items_follow_the_extension_state() {
     let mut fake = Fake::new();
     let status = |text: Option<&str>| RpcEvent::ExtStatus {
         extension: extension("todo"),
         key: "open".to_owned(),
         text: text.map(str::to_owned),
+        styled: Vec::new(),
     };
     fake.rpc(status(Some("3 open")));
     assert!(fake.screen().contains(" · todo: 3 open"));
@@ -498,8 +523,18 @@ fn key_of_an_extension_runs_its_shortcut_while_a_prompt_is_written() {
     fake.keys("esc");
     fake.type_text("draft");
     fake.keys("f8");
-    let expect = "> run_shortcut extension=\"plan\" key=\"f8\"\n> list_extensions";
-    assert_eq!(fake.take_log(), expect, "the extension may have registered other keys");
+    assert_eq!(fake.take_log(), "> run_shortcut extension=\"plan\" key=\"f8\"");
+    // Many changes are one question for the new keys.
+    for _ in 0..3 {
+        fake.rpc(RpcEvent::RegistrationsChanged { extension: extension("plan") });
+    }
+    assert_eq!(fake.take_log(), "");
+    fake.later(0.1);
+    assert_eq!(fake.take_log(), "> list_extensions\n> list_commands");
+    let request = fake.held.pop().unwrap();
+    fake.reply(&request, &plan.replace("f8", "f9"));
+    fake.keys("f8 f9");
+    assert_eq!(fake.take_log(), "> run_shortcut extension=\"plan\" key=\"f9\"");
 }
 
 #[test]

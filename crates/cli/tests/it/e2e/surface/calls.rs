@@ -181,7 +181,7 @@ emit("register", kind="shortcut", name="ctrl+g", description="Show the plan")
 emit("ready")
 for frame in frames():
     if frame["type"] == "ext_call":
-        emit("notify", level="info", message="3 steps")
+        emit("notify", level="info", message="3 steps in " + frame["session"])
         emit("unregister", kind="shortcut", name=frame["args"]["name"])
         emit("ext_result", id=frame["id"])
 "#;
@@ -191,13 +191,36 @@ for frame in frames():
     let listed = client.done("list_extensions", &json!({}));
     assert_eq!(listed["extensions"][0]["shortcuts"][0]["key"], "ctrl+g", "{listed}");
     client.done("run_shortcut", &json!({"extension": "plan", "key": "ctrl+g"}));
-    assert_eq!(client.event("ext_notify")["message"], "3 steps");
+    let note = client.event("ext_notify");
+    assert_eq!(note["message"], format!("3 steps in {}", note["session"].as_str().unwrap()));
+    assert_eq!(client.event("registrations_changed")["extension"], "plan");
     let listed = client.done("list_extensions", &json!({}));
     assert_eq!(
         (&listed["extensions"][0]["name"], &listed["extensions"][0]["shortcuts"]),
         (&json!("plan"), &Value::Null),
         "{listed}"
     );
+    client.end().expect(0);
+}
+
+#[test]
+fn status_has_colors_of_the_theme() {
+    const COUNT: &str = r#"
+emit("ready")
+emit("set_status", key="open", text="3", styled=[
+    {"text": "\x1b[31m3", "fg": "warning", "bold": True}, {"text": " open\n", "fg": "mauve"}])
+for frame in frames():
+    pass
+"#;
+    let scene = Scene::new(Vec::new()).python("todo", COUNT);
+    let mut client = Client::of(&scene, &[]);
+    client.done("hello", &json!({"ui": true}));
+    let shown = client.event("ext_status");
+    let styled = json!([{"text": "3", "fg": "warning", "bold": true}, {"text": " open"}]);
+    assert_eq!((&shown["extension"], &shown["text"]), (&json!("todo"), &json!("3 open")));
+    assert_eq!(shown["styled"], styled);
+    let listed = client.done("list_extensions", &json!({}));
+    assert_eq!(listed["extensions"][0]["status"][0]["styled"], styled);
     client.end().expect(0);
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use haft_test_support::model_server::Scenario;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::e2e::requests::{offered, said, system};
 use crate::e2e::rpc_client::Client;
@@ -79,6 +79,61 @@ fn summary_of_an_extension_is_used() {
     client.done("compact", &json!({}));
     assert_eq!(client.event("compact_done")["summary"], "It is done.");
     client.end().expect(0);
+}
+
+/// Adds a section and messages to each prompt, with the given name.
+const REMINDS: &str = r#"
+emit("subscribe", intercept=["before_agent_start"])
+emit("ready")
+for frame in frames():
+    if frame["type"] == "event_intercept":
+        about = f"{NAME} read {frame['prompt']!r} after {frame['system_prompt'].count('Be ')} sections"
+        answer(frame, append_system_prompt="Be " + NAME + ".", messages=[
+            {"kind": "fact", "content": about, "display": True, "details": {"of": NAME}},
+            {"kind": "hint", "content": "Hint of " + NAME, "display": False}])
+"#;
+
+#[test]
+fn messages_of_extensions_follow_the_prompt() {
+    let answers = vec![bash("1", "env"), Scenario::text("Done."), Scenario::text("Again.")];
+    let scene = Scene::new(answers)
+        .python("brief", &format!("NAME = \"brief\"{REMINDS}"))
+        .python("kind", &format!("NAME = \"kind\"{REMINDS}"));
+    let ran = scene.haft(&["--json", "-p", "Go."]);
+    ran.expect(0);
+    scene.haft(&["-c", "-p", "More."]).expect(0);
+    let requests = scene.server.requests();
+    let texts = [
+        "Go.",
+        "[from extension brief]\nbrief read 'Go.' after 0 sections",
+        "[from extension brief]\nHint of brief",
+        "[from extension kind]\nkind read 'Go.' after 1 sections",
+        "[from extension kind]\nHint of kind",
+    ];
+    // Chat Completions has one message for those that follow one another.
+    let joined = texts.join("\n");
+    assert_eq!(said(&requests[0], "user"), [&*joined]);
+    assert_eq!(said(&requests[1], "user"), [&*joined], "once for each prompt");
+    assert_eq!(said(&requests[2], "user"), [&*joined, &joined.replace("Go.", "More.")]);
+    let shown = ran.of("custom_message");
+    let owners: Vec<_> = shown.iter().map(|message| (&message["owner"], &message["display"])).collect();
+    assert_eq!(json!(owners), json!([["brief", true], ["brief", false], ["kind", true], ["kind", false]]));
+    let stored = stored_entries(&scene);
+    let stored: Vec<_> = stored.iter().filter(|entry| entry["type"] == "custom_message").collect();
+    assert_eq!(stored.len(), 8);
+    let first = stored[0];
+    let fields = ["owner", "kind", "display", "details"].map(|field| &first[field]);
+    assert_eq!(json!(fields), json!(["brief", "fact", true, {"of": "brief"}]));
+    assert_eq!(first["content"][0]["text"], texts[1]);
+}
+
+/// Returns the entries of the only session file.
+fn stored_entries(scene: &Scene) -> Vec<Value> {
+    let dirs = fs::read_dir(scene.world.home().join("sessions")).unwrap();
+    let files: Vec<_> = dirs.flat_map(|dir| fs::read_dir(dir.unwrap().path()).unwrap()).collect();
+    let [file] = &files[..] else { panic!("{files:?}") };
+    let text = fs::read_to_string(file.as_ref().unwrap().path()).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// Offers the tool `look` in each request, answers its calls, and sends other calls to `ls`.

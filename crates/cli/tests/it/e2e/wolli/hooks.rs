@@ -16,8 +16,8 @@ pub(super) fn prompt_has_a_section_and_a_message(language: Language) {
     client.end().expect(0);
     let request = &scene.server.requests()[0];
     assert!(system(request).contains("Extra instructions for this run."), "{}", system(request));
-    let texts = said(request, "user").join("\n");
-    assert!(texts.contains("Hello.") && texts.contains("Additional context for the model"), "{texts}");
+    let texts = said(request, "user");
+    assert_eq!(texts, ["Hello.\n[from extension agent_prompt]\nAdditional context for the model"]);
     let log = scene.log_of("agent_prompt");
     let length = log.split("System prompt length: ").nth(1).and_then(|rest| rest.lines().next());
     assert!(length.unwrap().trim().parse::<usize>().unwrap() > 100, "{log}");

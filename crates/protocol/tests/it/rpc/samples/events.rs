@@ -7,7 +7,7 @@ use haft_protocol::ids::{ExtensionName, ToolCallId};
 use haft_protocol::rpc::*;
 
 use super::{panel, todo};
-use crate::samples::json;
+use crate::samples::{json, styled_text};
 
 pub(crate) fn events() -> Vec<EventLine> {
     let agent = crate::events::events().into_iter().map(ClientEvent::from);
@@ -126,6 +126,10 @@ fn panels() -> Vec<RpcEvent> {
         lines: vec!["□ milk".into()],
         footer: "esc".into(),
     };
+    let status = |text: Option<&str>, styled| {
+        let text = text.map(str::to_owned);
+        RpcEvent::ExtStatus { extension: todo(), key: "open".into(), text, styled }
+    };
     vec![
         RpcEvent::PanelOpen { extension: todo(), panel: content("Todos") },
         RpcEvent::PanelRender { extension: todo(), panel: content("") },
@@ -137,7 +141,9 @@ fn panels() -> Vec<RpcEvent> {
             working: SetWorkingCall { text: Some("Shopping".into()), ..SetWorkingCall::default() },
         },
         RpcEvent::SetEditor { extension: todo(), text: "/todo done milk".into() },
-        RpcEvent::ExtStatus { extension: todo(), key: "open".into(), text: Some("3 open".into()) },
-        RpcEvent::ExtStatus { extension: todo(), key: "open".into(), text: None },
+        status(Some("3 open"), Vec::new()),
+        status(Some("3 open"), styled_text()),
+        status(None, Vec::new()),
+        RpcEvent::RegistrationsChanged { extension: todo() },
     ]
 }

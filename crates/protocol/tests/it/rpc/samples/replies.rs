@@ -11,7 +11,7 @@ use haft_protocol::rpc::*;
 use haft_protocol::thinking::ThinkingLevel;
 
 use super::{requests, todo};
-use crate::samples::json;
+use crate::samples::{json, styled_text};
 
 pub(crate) fn replies() -> Vec<RpcResponse> {
     let done = requests().into_iter().map(|RpcRequest { id, command, .. }| success(id, &command));
@@ -323,7 +323,7 @@ fn extensions() -> ExtensionsData {
         commands: vec!["todo".into()],
         tools: vec!["todo_add".into()],
         shortcuts: vec![ShortcutInfo { key: "ctrl+g".into(), description: "Show the list".into() }],
-        status: vec![StatusItem { key: "open".into(), text: "3 open".into() }],
+        status: vec![StatusItem { key: "open".into(), text: "3 open".into(), styled: styled_text() }],
     };
     let failed = ExtensionInfo {
         version: None,
