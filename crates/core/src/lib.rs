@@ -14,6 +14,7 @@ pub mod image;
 pub mod jobs;
 pub mod json_shape;
 pub mod model;
+pub mod prelude;
 pub mod prompt;
 pub mod sanitize;
 pub mod schema;
@@ -27,6 +28,7 @@ mod agent_state;
 mod call;
 pub mod completion;
 mod emitter;
+mod forward;
 mod limits;
 mod queue;
 mod run;
@@ -38,8 +40,9 @@ mod transcript;
 mod turn;
 
 pub use agent::{Agent, AgentBuilder, BuildError};
-pub use agent_state::ToolSchemaError;
+pub use agent_state::InvalidToolError;
 pub use call::{CallableTool, ExtensionCall, ExtensionCallResult, ExtensionToolRunner};
+pub use error::TurnError;
 pub use queue::{
     AddMessageError, CustomOrigin, MessageDelivery, Prompt, QueueDelivery, QueueError, QueuedMessages,
 };
@@ -47,4 +50,7 @@ pub use run::{Run, RunHandle};
 pub use stats::{ContextShares, ContextUsage, SessionStats, estimated_tokens};
 pub use text_filter::TextFilter;
 
+pub use async_trait::async_trait;
 pub use haft_protocol as protocol;
+pub use schemars;
+pub use tokio_util::sync::CancellationToken;

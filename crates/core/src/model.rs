@@ -15,8 +15,10 @@ pub use haft_protocol::ext::RequestOptions;
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{AssistantBlock, Message, NativeMessage, StopCause, TokenUsage};
 pub use haft_protocol::thinking::ThinkingLevel;
+use serde::{Serialize, Serializer};
 use tokio_util::sync::CancellationToken;
 
+use crate::forward::forward_trait;
 use crate::tool::ToolSpec;
 
 pub use facts::{ModelFacts, TokenPrices};
@@ -75,22 +77,15 @@ pub trait Model: Send + Sync {
     ) -> Result<ModelStream, ModelError>;
 }
 
-#[async_trait]
-impl<M: Model + ?Sized> Model for Arc<M> {
-    fn info(&self) -> ModelInfo {
-        (**self).info()
-    }
+forward_trait!(Model for [Arc, Box] {
+    async stream(cancel: CancellationToken, request: ModelRequest) -> Result<ModelStream, ModelError>;
+    fn info() -> ModelInfo;
+    fn facts() -> ModelFacts;
+});
 
-    fn facts(&self) -> ModelFacts {
-        (**self).facts()
-    }
-
-    async fn stream(
-        &self,
-        cancel: CancellationToken,
-        request: ModelRequest,
-    ) -> Result<ModelStream, ModelError> {
-        (**self).stream(cancel, request).await
+impl fmt::Debug for dyn Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Model").field(&self.info().to_string()).finish()
     }
 }
 
@@ -104,6 +99,10 @@ pub trait ModelSource: Send + Sync {
     /// The reason why there is no such model, as a text fragment for people.
     async fn model(&self, name: &str, asked: &ModelInfo) -> Result<Arc<dyn Model>, String>;
 }
+
+forward_trait!(ModelSource for [Arc] {
+    async model(name: &str, asked: &ModelInfo) -> Result<Arc<dyn Model>, String>;
+});
 
 /// The stream of a model's answer.
 pub type ModelStream = Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelError>> + Send>>;
@@ -147,20 +146,33 @@ impl fmt::Display for ModelInfo {
 ///     specs.map(|tool| (tool.name.as_str(), tool.description.as_str(), tool.schema.as_str())).collect()
 /// }
 /// ```
-#[derive(Debug, Clone)]
+///
+/// Serializes for logs, without [`review`](Self::review).
+#[derive(Debug, Clone, Serialize)]
 pub struct ModelRequest {
     /// The system prompt.
     pub system: String,
     /// The transcript, oldest first.
+    #[serde(serialize_with = "serialize_shared")]
     pub messages: Arc<Vec<Message>>,
     /// The tools that the model can call, in order.
+    #[serde(serialize_with = "serialize_tools")]
     pub tools: Vec<Arc<ToolSpec>>,
     /// The thinking level. A level that the model does not support becomes the nearest one.
     pub thinking: ThinkingLevel,
     /// Further options.
     pub options: RequestOptions,
     /// The hooks that review the encoded request.
+    #[serde(skip)]
     pub review: RequestReview,
+}
+
+fn serialize_shared<S: Serializer>(value: &Arc<impl Serialize>, serializer: S) -> Result<S::Ok, S::Error> {
+    value.as_ref().serialize(serializer)
+}
+
+fn serialize_tools<S: Serializer>(tools: &[Arc<ToolSpec>], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(tools.iter().map(Arc::as_ref))
 }
 
 /// One event of a model's answer. The user watches the pieces; the complete answer at the end is authoritative.

@@ -9,6 +9,7 @@ use haft_core::hooks::{AgentStart, BeforeAgentStart, BeforeTurn, Observer, Promp
 use haft_core::model::{ModelError, ModelErrorKind, ModelEvent};
 use haft_core::tool::{ToolOutput, ToolSet};
 use haft_protocol::event::AgentEvent;
+use haft_protocol::ids::ExtensionName;
 use haft_protocol::message::StopCause;
 use tokio_util::sync::CancellationToken;
 
@@ -230,7 +231,7 @@ struct Guide(&'static str);
 impl BeforeAgentStart for Guide {
     async fn before_agent_start(&self, _: &CancellationToken, start: &AgentStart) -> Vec<PromptSection> {
         let text = format!("{} saw {} sections", self.0, start.system_prompt.matches("<extension").count());
-        vec![PromptSection { owner: self.0.into(), text }]
+        vec![PromptSection::of_extension(ExtensionName::new(self.0), text)]
     }
 }
 

@@ -103,7 +103,7 @@ impl BeforeAgentStart for ManagedExtension {
         if read.text.trim().is_empty() {
             return Vec::new();
         }
-        vec![PromptSection { owner: self.name().to_string(), text: read.text.into_owned() }]
+        vec![PromptSection::of_extension(self.name().clone(), read.text)]
     }
 }
 

@@ -209,6 +209,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         "core",
         &[
             // Texts, files and schemas.
+            "forward",
             "timeouts",
             "age",
             "json_shape",
@@ -243,6 +244,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "turn",
             "run",
             "agent",
+            "prelude",
         ],
     ),
     (
