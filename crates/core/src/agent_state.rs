@@ -9,6 +9,7 @@ use haft_protocol::message::Rfc3339Time;
 use haft_protocol::names;
 
 use crate::compact::CompactSettings;
+use crate::emitter::notify_observers;
 use crate::hooks::{HookSet, HookSource, OnWaitPoint, PromptSection};
 use crate::jobs::BackgroundJobs;
 use crate::model::{Model, ModelSource, RequestReview, ThinkingLevel};
@@ -95,9 +96,8 @@ impl AgentState {
         if events.is_empty() {
             return;
         }
-        for observer in self.current_hooks().observers {
-            events.iter().for_each(|event| observer.observe(event));
-        }
+        let observers = self.current_hooks().observers;
+        events.iter().for_each(|event| notify_observers(&observers, event));
     }
 
     pub(crate) fn current_time(&self) -> Rfc3339Time {

@@ -111,7 +111,9 @@ pub(crate) use user_bash::review_command;
 pub use user_bash::{OnUserBash, ReviewedUserBash, UserBash, UserBashDecision};
 pub use wait_point::{OnWaitPoint, WaitPoint};
 
-/// Observes events. Called on the agent's thread, in order. An observer must not block and cannot change anything.
+/// Observes events. Called on the agent's thread, in order. An observer must not block and cannot change anything. A
+/// panic is ignored, and the observer receives the next event.
+#[diagnostic::on_unimplemented(note = "a closure is passed to `AgentBuilder::observe`")]
 pub trait Observer: Send + Sync {
     /// Receives an event.
     fn observe(&self, event: &AgentEvent);

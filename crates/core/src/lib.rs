@@ -1,7 +1,7 @@
 //! The agent: a model, tools, hooks, and the loop that connects them.
 //!
 //! Audience: programs that embed an agent, and haft's own front ends. Guarantees: a turn always ends; a tool runs only
-//! with arguments that every gate saw; a panicking tool returns an error result. Out of scope: processes, the terminal,
+//! with arguments that every gate saw; a panic of a tool, hook, model or observer ends nothing else. Out of scope: processes, the terminal,
 //! extensions.
 
 pub mod age;
@@ -30,6 +30,7 @@ pub mod completion;
 mod emitter;
 mod forward;
 mod limits;
+mod panics;
 mod queue;
 mod run;
 mod run_context;

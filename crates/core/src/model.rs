@@ -3,13 +3,15 @@
 mod facts;
 mod review;
 
+use std::any::Any;
 use std::fmt;
+use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use futures::{Stream, StreamExt, stream};
+use futures::{FutureExt, Stream, StreamExt, stream};
 use haft_protocol::content::ToolCall;
 pub use haft_protocol::ext::RequestOptions;
 use haft_protocol::ids::ToolCallId;
@@ -19,6 +21,7 @@ use serde::{Serialize, Serializer};
 use tokio_util::sync::CancellationToken;
 
 use crate::forward::forward_trait;
+use crate::panics::panic_message;
 use crate::tool::ToolSpec;
 
 pub use facts::{ModelFacts, TokenPrices};
@@ -69,7 +72,8 @@ pub trait Model: Send + Sync {
     /// Sends one request. The last item of the stream is [`ModelEvent::Done`] or an error. The agent reports a stream
     /// without either as [`ModelErrorKind::Truncated`].
     ///
-    /// Dropping the stream or cancelling ends the request on the network.
+    /// Dropping the stream or cancelling ends the request on the network. A panic here or in the stream becomes a
+    /// [`ModelErrorKind::Unavailable`].
     async fn stream(
         &self,
         cancel: CancellationToken,
@@ -82,6 +86,23 @@ forward_trait!(Model for [Arc, Box] {
     fn info() -> ModelInfo;
     fn facts() -> ModelFacts;
 });
+
+/// Sends one request as [`Model::stream`] does. A panic of the model becomes an error.
+pub(crate) async fn stream_response(
+    model: &dyn Model,
+    cancel: CancellationToken,
+    request: ModelRequest,
+) -> Result<ModelStream, ModelError> {
+    let info = model.info();
+    let panicked = move |panic: Box<dyn Any + Send>| {
+        let message = format!("{info} panicked: {}", panic_message(&*panic));
+        ModelError::new(ModelErrorKind::Unavailable, message)
+    };
+    let request = AssertUnwindSafe(async { model.stream(cancel, request).await });
+    let stream = request.catch_unwind().await.map_err(&panicked)??;
+    let events = AssertUnwindSafe(stream).catch_unwind();
+    Ok(events.map(move |event| event.map_err(&panicked)?).boxed())
+}
 
 impl fmt::Debug for dyn Model {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -65,6 +65,7 @@ pub use preview::ToolPreview;
 /// }
 /// # assert!(haft_core::schema::SchemaValidator::compile(&Weather.spec().schema).is_ok());
 /// ```
+#[diagnostic::on_unimplemented(note = "`haft_core::tool::function` makes a tool of a function")]
 #[async_trait]
 pub trait Tool: Send + Sync {
     /// Returns name, description and schema. The result must not change during the life of the tool.

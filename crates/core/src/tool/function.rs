@@ -111,6 +111,10 @@ impl fmt::Debug for FunctionTool {
 }
 
 /// The result of a [`function`] that becomes the result of a call.
+#[diagnostic::on_unimplemented(
+    note = "wrap a value that serializes in `JsonOutput`",
+    note = "or return a text, a number, a `ToolOutput`, or a `Result` of one of them"
+)]
 pub trait IntoToolOutput {
     /// Converts the result.
     fn into_tool_output(self) -> ToolOutput;

@@ -21,6 +21,7 @@ mod interrupts;
 mod interventions;
 mod messages;
 mod mishaps;
+mod panics;
 mod patience;
 mod queues;
 mod renames;

@@ -1,16 +1,23 @@
 //! Tests of agents as tools of other agents.
 
+use std::sync::Arc;
+
 use haft_core::model::{ModelError, ModelErrorKind};
-use haft_core::tool::{Tool, ToolContext, ToolFailureKind, ToolOutput};
+use haft_core::tool::{NoArgs, Tool, ToolContext, ToolFailureKind, ToolOutput, function};
 use haft_core::{Agent, CancellationToken};
 use haft_protocol::event::AgentEvent;
+use tokio::sync::Barrier;
 
-use crate::fake::{Answer, Script, call, calls, run, says, tool};
+use crate::fake::{Answer, Script, call, calls, run, says};
 
-/// An agent that counts with a tool and then answers.
+/// An agent that counts with a tool and then answers. The tool waits until two calls run at the same time.
 fn counter(answers: Vec<Answer>) -> (Script, Agent) {
-    let script = Script::new(answers);
-    let agent = script.agent().tool(tool("count", |_| ToolOutput::text("12"))).build().unwrap();
+    let (script, barrier) = (Script::new(answers), Arc::new(Barrier::new(2)));
+    let count = function("count", "Counts.", move |NoArgs {}, _| {
+        let barrier = barrier.clone();
+        async move { barrier.wait().await.is_leader() }
+    });
+    let agent = script.agent().tool(count).build().unwrap();
     (script, agent)
 }
 

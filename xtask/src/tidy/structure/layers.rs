@@ -210,6 +210,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         &[
             // Texts, files and schemas.
             "forward",
+            "panics",
             "timeouts",
             "age",
             "json_shape",
