@@ -1,6 +1,8 @@
-//! Runs each program of `src/bin` and compares its output.
+//! Runs each program of `src/bin` and compares its output. Compiles the first guesses of newcomers.
 
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod first_guesses;
 
 use std::process::Command;
 
