@@ -1,6 +1,8 @@
 //! `Agent`: the public interface of the agent loop.
 
 mod builder;
+#[cfg(feature = "schemars")]
+mod sub_agent;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -12,7 +14,7 @@ use haft_protocol::ids::ExtensionName;
 use haft_protocol::message::{Message, TokenUsage};
 use tokio_util::sync::CancellationToken;
 
-use crate::agent_state::{AgentState, ToolSchemaError};
+use crate::agent_state::{AgentState, InvalidToolError};
 use crate::call::ExtensionToolRunner;
 use crate::compact::{CompactError, CompactionOutcome};
 use crate::completion::{self, CompletionAnswer, CompletionError, CompletionRequest};
@@ -403,18 +405,33 @@ impl Agent {
         self.inner.change_setup(|setup| setup.thinking = thinking);
     }
 
-    /// Replaces the fixed parts of the system prompt, from the next request on.
-    pub fn set_system_prompt(&self, system: SystemPrompt) {
-        self.inner.set_system_prompt(system);
+    /// Returns the fixed parts of the system prompt, with the [instructions](AgentBuilder::instructions) as its identity.
+    pub fn system_prompt(&self) -> SystemPrompt {
+        SystemPrompt::clone(&self.inner.system_prompt())
+    }
+
+    /// Replaces the fixed parts of the system prompt, from the next request on. The transcript stays. The next request
+    /// has a new beginning, which the provider's cache does not have, so call this method rarely.
+    ///
+    /// ```
+    /// use haft_core::Agent;
+    /// use haft_core::prompt::SystemPrompt;
+    ///
+    /// fn set_date(agent: &Agent, today: &str) {
+    ///     agent.set_system_prompt(SystemPrompt { facts: vec![format!("Date: {today}")], ..agent.system_prompt() });
+    /// }
+    /// ```
+    pub fn set_system_prompt(&self, system: impl Into<SystemPrompt>) {
+        self.inner.set_system_prompt(system.into());
     }
 
     /// Replaces the tools. A running agent offers the new tools from its next step on. Calls use the new tools at once,
     /// so that a call reaches the extension that is running now.
     ///
     /// # Errors
-    /// [`ToolSchemaError`] if the schema of an embedder's tool does not compile; nothing is replaced then. Schemas of
-    /// other tools are compiled at their first call, which returns an error if that fails.
-    pub fn set_tools(&self, tools: ToolSet) -> Result<(), ToolSchemaError> {
+    /// [`InvalidToolError`] if the name or the schema of an embedder's tool is invalid; nothing is replaced then. Schemas
+    /// of other tools are compiled at their first call, which returns an error if that fails.
+    pub fn set_tools(&self, tools: ToolSet) -> Result<(), InvalidToolError> {
         self.inner.set_tools(tools)
     }
 

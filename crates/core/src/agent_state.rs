@@ -6,14 +6,17 @@ use std::time::Duration;
 
 use haft_protocol::event::AgentEvent;
 use haft_protocol::message::Rfc3339Time;
+use haft_protocol::names;
 
 use crate::compact::CompactSettings;
+use crate::emitter::notify_observers;
 use crate::hooks::{HookSet, HookSource, OnWaitPoint, PromptSection};
 use crate::jobs::BackgroundJobs;
 use crate::model::{Model, ModelSource, RequestOptions, RequestReview, ThinkingLevel};
 use crate::prompt::SystemPrompt;
 use crate::queue::MessageQueues;
 use crate::schema::{SchemaError, SchemaValidator};
+use crate::session::Session;
 use crate::session::entry::{EntryBody, ModelChange, SessionSettings, ThinkingChange, ToolsChange};
 use crate::stats::{ContextUsage, text_tokens};
 use crate::tool::{Tool, ToolOwner, ToolSet, ToolSpec};
@@ -21,7 +24,7 @@ use crate::transcript::Transcript;
 
 /// The state that all clones of an agent share.
 pub(crate) struct AgentState {
-    pub(crate) config: AgentConfig,
+    pub(crate) config: Arc<AgentConfig>,
     /// The queued messages, and the active run if there is one.
     pub(crate) queues: MessageQueues,
     pub(crate) transcript: Transcript,
@@ -47,11 +50,25 @@ pub(crate) struct AgentConfig {
 }
 
 impl AgentState {
+    /// Returns the state of an agent with the same parts and settings, and with an empty transcript in memory.
+    pub(crate) fn with_empty_transcript(&self) -> Self {
+        let cwd = self.transcript.session.header().cwd;
+        Self {
+            config: self.config.clone(),
+            queues: MessageQueues::default(),
+            transcript: Transcript::new(Session::in_memory(cwd.as_ref())),
+            setup: Mutex::new(self.setup()),
+            system: Mutex::new(self.system_prompt()),
+            tools: Mutex::new(self.tools()),
+            jobs: BackgroundJobs::default(),
+        }
+    }
+
     pub(crate) fn tools(&self) -> Arc<ToolTable> {
         lock(&self.tools).clone()
     }
 
-    pub(crate) fn set_tools(&self, tools: ToolSet) -> Result<(), ToolSchemaError> {
+    pub(crate) fn set_tools(&self, tools: ToolSet) -> Result<(), InvalidToolError> {
         let table = Arc::new(ToolTable::new(tools)?);
         *lock(&self.tools) = table;
         Ok(())
@@ -81,9 +98,8 @@ impl AgentState {
         if events.is_empty() {
             return;
         }
-        for observer in self.current_hooks().observers {
-            events.iter().for_each(|event| observer.observe(event));
-        }
+        let observers = self.current_hooks().observers;
+        events.iter().for_each(|event| notify_observers(&observers, event));
     }
 
     pub(crate) fn current_time(&self) -> Rfc3339Time {
@@ -207,16 +223,15 @@ pub(crate) struct LazyValidator {
 }
 
 impl ToolTable {
-    pub(crate) fn new(set: ToolSet) -> Result<Self, ToolSchemaError> {
+    pub(crate) fn new(set: ToolSet) -> Result<Self, InvalidToolError> {
         let mut validators = HashMap::new();
         for spec in set.specs() {
             let name = spec.name.clone();
             let late = LazyValidator::new(spec);
-            // An embedder's schema has not been checked before. The schemas of extensions are compiled at registration,
-            // and those of built-in tools are tested.
+            // An embedder's tool has not been checked before. The tools of extensions are checked at registration, and
+            // built-in tools are tested.
             if late.spec.owner == ToolOwner::Embedder {
-                late.get()
-                    .map_err(|source| ToolSchemaError { tool: name.clone(), source: source.clone() })?;
+                late.check_embedder_tool()?;
             }
             validators.insert(name, late);
         }
@@ -284,14 +299,38 @@ impl LazyValidator {
     pub(crate) fn get(&self) -> Result<&SchemaValidator, &SchemaError> {
         self.compiled.get_or_init(|| SchemaValidator::compile(&self.spec.schema)).as_ref()
     }
+
+    fn check_embedder_tool(&self) -> Result<(), InvalidToolError> {
+        let tool = self.spec.name.clone();
+        if !names::is_tool(&tool, MAX_TOOL_NAME) {
+            return Err(InvalidToolError::Name { tool });
+        }
+        let checked = self.get().map_err(Clone::clone).and_then(SchemaValidator::check_type);
+        checked.map_err(|source| InvalidToolError::Schema { tool, source })
+    }
 }
 
-/// The error for a tool whose schema does not compile.
+/// The maximum length of a tool's name that every provider accepts.
+pub(crate) const MAX_TOOL_NAME: usize = 64;
+
+/// The error for a tool that cannot be offered to a model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("tool {tool:?} cannot be offered to a model")]
-pub struct ToolSchemaError {
-    /// The tool.
-    pub tool: String,
-    /// The error in its schema.
-    pub source: SchemaError,
+#[non_exhaustive]
+pub enum InvalidToolError {
+    /// Providers reject the name of the tool.
+    #[error(
+        "tool {tool:?} has an invalid name; use a letter, then letters, digits, _ and -, at most {MAX_TOOL_NAME} in all"
+    )]
+    Name {
+        /// The tool.
+        tool: String,
+    },
+    /// The tool's schema does not compile, or does not describe an object.
+    #[error("tool {tool:?} cannot be offered to a model")]
+    Schema {
+        /// The tool.
+        tool: String,
+        /// The error in its schema.
+        source: SchemaError,
+    },
 }

@@ -7,7 +7,6 @@ mod budget;
 mod caller;
 mod gate;
 
-use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,6 +17,7 @@ use haft_protocol::event::AgentEvent;
 use tokio::time::Instant;
 
 use crate::hooks::{FinishedCall, Refusal, ResultDecision, WaitPoint};
+use crate::panics::panic_message;
 use crate::run_context::{NoDecision, RunContext};
 use crate::session::intervention::InterventionAction;
 use crate::timeouts;
@@ -142,9 +142,4 @@ fn withheld_output(Refusal { by, reason, .. }: &Refusal) -> ToolOutput {
 /// caller no longer waits.
 fn cancelled_tool_text(name: &str) -> String {
     format!("{name} was cancelled; some or all of its work may be done")
-}
-
-fn panic_message(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
 }

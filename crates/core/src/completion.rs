@@ -14,6 +14,7 @@ use crate::agent_state::AgentState;
 use crate::emitter::EventEmitter;
 use crate::model::{
     Model, ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelRequest, ModelResponse, RequestOptions,
+    stream_response,
 };
 use crate::session::entry::{Custom, ResponseMetadata};
 
@@ -120,7 +121,7 @@ async fn read_answer(
 ) -> Result<(ModelInfo, ModelResponse), CompletionError> {
     let (asked, mut length) = (model.info(), 0);
     let mut answering = asked.clone();
-    let mut events = model.stream(cancel.clone(), request).await.map_err(CompletionError::Model)?;
+    let mut events = stream_response(model, cancel.clone(), request).await.map_err(CompletionError::Model)?;
     while let Some(event) = events.next().await {
         match event.map_err(CompletionError::Model)? {
             ModelEvent::Done(response) => return Ok((answering, response)),

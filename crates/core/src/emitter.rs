@@ -2,6 +2,7 @@
 
 mod abridge;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
@@ -68,13 +69,18 @@ impl EventEmitter {
             EventTarget::Sink(_) => abridge::abridge_event(event),
         };
         let observers = self.observers.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        for observer in observers.iter() {
-            observer.observe(&event);
-        }
+        notify_observers(&observers, &event);
         match &self.events {
             EventTarget::Run(events) => events.send(event),
             EventTarget::Sink(sink) => sink(event),
         }
+    }
+}
+
+/// Passes an event to the observers. A panic of an observer is ignored, because an observer decides nothing.
+pub(crate) fn notify_observers(observers: &[Arc<dyn Observer>], event: &AgentEvent) {
+    for observer in observers {
+        _ = catch_unwind(AssertUnwindSafe(|| observer.observe(event)));
     }
 }
 

@@ -66,11 +66,13 @@
 //! }
 //! ```
 
+mod closures;
 mod gate_clock;
 mod input;
 mod model_call;
 mod session_change;
 mod settle;
+mod shared;
 mod tool_call;
 mod user_bash;
 mod wait_point;
@@ -80,6 +82,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use haft_protocol::content::ContentBlock;
 use haft_protocol::event::AgentEvent;
+use haft_protocol::ids::ExtensionName;
 pub use tokio_util::sync::CancellationToken;
 
 use crate::compact::PendingCompaction;
@@ -88,6 +91,7 @@ use crate::session::EntryId;
 use crate::session::entry::CustomMessage;
 use crate::tool::Tool;
 
+pub(crate) use closures::{ApproverFn, ObserverFn};
 pub use gate_clock::{GateClock, GateClockPause};
 pub use input::{AttachedFile, OnInput, UserInput, UserInputDecision};
 pub use model_call::{
@@ -108,13 +112,32 @@ pub(crate) use user_bash::review_command;
 pub use user_bash::{OnUserBash, ReviewedUserBash, UserBash, UserBashDecision};
 pub use wait_point::{OnWaitPoint, WaitPoint};
 
-/// Observes events. Called on the agent's thread, in order. An observer must not block and cannot change anything.
+/// Observes events. Called on the agent's thread, in order. An observer must not block and cannot change anything. A
+/// panic is ignored, and the observer receives the next event.
+#[diagnostic::on_unimplemented(note = "a closure is passed to `AgentBuilder::observe`")]
 pub trait Observer: Send + Sync {
     /// Receives an event.
     fn observe(&self, event: &AgentEvent);
 }
 
 /// All hooks of an agent, each list in the order in which its hooks are asked.
+///
+/// One value can implement several hooks, for [`AgentBuilder::hooks`](crate::AgentBuilder::hooks):
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use haft_core::AgentBuilder;
+/// use haft_core::hooks::{BeforeToolExecute, BeforeTurn, HookSet};
+///
+/// fn with<H: BeforeTurn + BeforeToolExecute + 'static>(agent: AgentBuilder, guard: H) -> AgentBuilder {
+///     let guard = Arc::new(guard);
+///     let mut hooks = HookSet::default();
+///     hooks.before_turn.push(guard.clone());
+///     hooks.before_tool_execute.push(guard);
+///     agent.hooks(hooks)
+/// }
+/// ```
 #[derive(Clone, Default)]
 pub struct HookSet {
     /// Asked about each input of the user.
@@ -224,7 +247,7 @@ pub trait HookSource: Send + Sync {
     }
 }
 
-/// Hook before the agent starts to work on a prompt.
+/// Hook before the agent starts to work on a prompt. A panic adds nothing.
 ///
 /// ```
 /// use async_trait::async_trait;
@@ -237,7 +260,7 @@ pub trait HookSource: Send + Sync {
 /// #[async_trait]
 /// impl BeforeAgentStart for HouseRules {
 ///     async fn before_agent_start(&self, _: &CancellationToken, _: &AgentStart) -> AgentStartAdditions {
-///         PromptSection { owner: "house-rules".into(), text: "Tests come first.".into() }.into()
+///         PromptSection::from("Tests come first.").into()
 ///     }
 /// }
 /// ```
@@ -281,10 +304,25 @@ impl From<CustomMessage> for AgentStartAdditions {
 /// A section that a hook adds to the system prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptSection {
-    /// The owner of the section, shown as its heading.
-    pub owner: String,
     /// The text.
     pub text: String,
+    /// The extension that adds the section. The model receives its text with the name of the extension, and truncated
+    /// if it is too long. `None` for the embedder, whose text the model receives unchanged.
+    pub extension: Option<ExtensionName>,
+}
+
+impl PromptSection {
+    /// Creates a section of an extension.
+    pub fn of_extension(extension: ExtensionName, text: impl Into<String>) -> Self {
+        Self { text: text.into(), extension: Some(extension) }
+    }
+}
+
+impl<T: Into<String>> From<T> for PromptSection {
+    /// Creates a section of the embedder.
+    fn from(text: T) -> Self {
+        Self { text: text.into(), extension: None }
+    }
 }
 
 /// Hook before each step. See the [module](self) for an example.

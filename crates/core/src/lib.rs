@@ -1,7 +1,7 @@
 //! The agent: a model, tools, hooks, and the loop that connects them.
 //!
 //! Audience: programs that embed an agent, and haft's own front ends. Guarantees: a turn always ends; a tool runs only
-//! with arguments that every gate saw; a panicking tool returns an error result. Out of scope: processes, the terminal,
+//! with arguments that every gate saw; a panic of a tool, hook, model or observer ends nothing else. Out of scope: processes, the terminal,
 //! extensions.
 
 pub mod age;
@@ -14,6 +14,7 @@ pub mod image;
 pub mod jobs;
 pub mod json_shape;
 pub mod model;
+pub mod prelude;
 pub mod prompt;
 pub mod sanitize;
 pub mod schema;
@@ -27,7 +28,9 @@ mod agent_state;
 mod call;
 pub mod completion;
 mod emitter;
+mod forward;
 mod limits;
+mod panics;
 mod queue;
 mod run;
 mod run_context;
@@ -38,8 +41,9 @@ mod transcript;
 mod turn;
 
 pub use agent::{Agent, AgentBuilder, BuildError};
-pub use agent_state::ToolSchemaError;
+pub use agent_state::InvalidToolError;
 pub use call::{CallableTool, ExtensionCall, ExtensionCallResult, ExtensionToolRunner};
+pub use error::TurnError;
 pub use queue::{
     AddMessageError, CustomOrigin, MessageDelivery, Prompt, QueueDelivery, QueueError, QueuedMessages,
 };
@@ -47,4 +51,7 @@ pub use run::{Run, RunHandle};
 pub use stats::{ContextShares, ContextUsage, SessionStats, estimated_tokens};
 pub use text_filter::TextFilter;
 
+pub use async_trait::async_trait;
 pub use haft_protocol as protocol;
+pub use schemars;
+pub use tokio_util::sync::CancellationToken;

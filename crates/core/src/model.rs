@@ -4,21 +4,26 @@ mod facts;
 mod output;
 mod review;
 
+use std::any::Any;
 use std::fmt;
+use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use futures::{Stream, StreamExt, stream};
+use futures::{FutureExt, Stream, StreamExt, stream};
 use haft_protocol::content::ToolCall;
 pub use haft_protocol::event::Advice;
 pub use haft_protocol::ext::{RequestOptions, ToolChoice};
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{AssistantBlock, Message, NativeMessage, StopCause, TokenUsage};
 pub use haft_protocol::thinking::ThinkingLevel;
+use serde::{Serialize, Serializer};
 use tokio_util::sync::CancellationToken;
 
+use crate::forward::forward_trait;
+use crate::panics::panic_message;
 use crate::tool::ToolSpec;
 
 pub use facts::{ModelFacts, TokenPrices};
@@ -70,7 +75,8 @@ pub trait Model: Send + Sync {
     /// Sends one request. The last item of the stream is [`ModelEvent::Done`] or an error. The agent reports a stream
     /// without either as [`ModelErrorKind::Truncated`].
     ///
-    /// Dropping the stream or cancelling ends the request on the network.
+    /// Dropping the stream or cancelling ends the request on the network. A panic here or in the stream becomes a
+    /// [`ModelErrorKind::Unavailable`].
     async fn stream(
         &self,
         cancel: CancellationToken,
@@ -78,22 +84,32 @@ pub trait Model: Send + Sync {
     ) -> Result<ModelStream, ModelError>;
 }
 
-#[async_trait]
-impl<M: Model + ?Sized> Model for Arc<M> {
-    fn info(&self) -> ModelInfo {
-        (**self).info()
-    }
+forward_trait!(Model for [Arc, Box] {
+    async stream(cancel: CancellationToken, request: ModelRequest) -> Result<ModelStream, ModelError>;
+    fn info() -> ModelInfo;
+    fn facts() -> ModelFacts;
+});
 
-    fn facts(&self) -> ModelFacts {
-        (**self).facts()
-    }
+/// Sends one request as [`Model::stream`] does. A panic of the model becomes an error.
+pub(crate) async fn stream_response(
+    model: &dyn Model,
+    cancel: CancellationToken,
+    request: ModelRequest,
+) -> Result<ModelStream, ModelError> {
+    let info = model.info();
+    let panicked = move |panic: Box<dyn Any + Send>| {
+        let message = format!("{info} panicked: {}", panic_message(&*panic));
+        ModelError::new(ModelErrorKind::Unavailable, message)
+    };
+    let request = AssertUnwindSafe(async { model.stream(cancel, request).await });
+    let stream = request.catch_unwind().await.map_err(&panicked)??;
+    let events = AssertUnwindSafe(stream).catch_unwind();
+    Ok(events.map(move |event| event.map_err(&panicked)?).boxed())
+}
 
-    async fn stream(
-        &self,
-        cancel: CancellationToken,
-        request: ModelRequest,
-    ) -> Result<ModelStream, ModelError> {
-        (**self).stream(cancel, request).await
+impl fmt::Debug for dyn Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Model").field(&self.info().to_string()).finish()
     }
 }
 
@@ -107,6 +123,10 @@ pub trait ModelSource: Send + Sync {
     /// The reason why there is no such model, as a text fragment for people.
     async fn model(&self, name: &str, asked: &ModelInfo) -> Result<Arc<dyn Model>, String>;
 }
+
+forward_trait!(ModelSource for [Arc] {
+    async model(name: &str, asked: &ModelInfo) -> Result<Arc<dyn Model>, String>;
+});
 
 /// The stream of a model's answer.
 pub type ModelStream = Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelError>> + Send>>;
@@ -150,13 +170,17 @@ impl fmt::Display for ModelInfo {
 ///     specs.map(|tool| (tool.name.as_str(), tool.description.as_str(), tool.schema.as_str())).collect()
 /// }
 /// ```
-#[derive(Debug, Clone)]
+///
+/// Serializes for logs, without [`review`](Self::review).
+#[derive(Debug, Clone, Serialize)]
 pub struct ModelRequest {
     /// The system prompt.
     pub system: String,
     /// The transcript, oldest first.
+    #[serde(serialize_with = "serialize_shared")]
     pub messages: Arc<Vec<Message>>,
     /// The tools that the model can call, in order.
+    #[serde(serialize_with = "serialize_tools")]
     pub tools: Vec<Arc<ToolSpec>>,
     /// The thinking level. A level that the model does not support becomes the nearest one.
     pub thinking: ThinkingLevel,
@@ -164,9 +188,27 @@ pub struct ModelRequest {
     pub options: RequestOptions,
     /// The schema of the answer, if it must be JSON. The agent checks each answer without tool calls, so a model need
     /// not guarantee that its answers fit.
+    #[serde(serialize_with = "serialize_output")]
     pub output_schema: Option<Arc<OutputSchema>>,
     /// The hooks that review the encoded request.
+    #[serde(skip)]
     pub review: RequestReview,
+}
+
+fn serialize_shared<S: Serializer>(value: &Arc<impl Serialize>, serializer: S) -> Result<S::Ok, S::Error> {
+    value.as_ref().serialize(serializer)
+}
+
+#[expect(clippy::ref_option, reason = "serde passes the field")]
+fn serialize_output<S: Serializer>(
+    schema: &Option<Arc<OutputSchema>>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    schema.as_deref().serialize(serializer)
+}
+
+fn serialize_tools<S: Serializer>(tools: &[Arc<ToolSpec>], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(tools.iter().map(Arc::as_ref))
 }
 
 /// One event of a model's answer. The user watches the pieces; the complete answer at the end is authoritative.

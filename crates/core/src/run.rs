@@ -26,7 +26,6 @@ type RunOutcome = Option<Result<(), TurnError>>;
 /// [`AgentEvent::Done`]. Dropping the run cancels the work. Other tasks use a [`handle`](Self::handle).
 ///
 /// ```
-/// use futures::StreamExt;
 /// use haft_core::error::{TurnError, TurnErrorKind};
 /// use haft_core::protocol::event::AgentEvent;
 /// use haft_core::{Agent, Run};
@@ -56,6 +55,8 @@ pub struct Run {
     done: bool,
     output: OutputSlot,
     cancel: CancellationToken,
+    /// The tokens of the owner, which cancel the run.
+    parents: Vec<BoxFuture<'static, ()>>,
     _cancel_on_drop: DropGuard,
 }
 
@@ -74,6 +75,7 @@ impl Run {
             events,
             done: false,
             output,
+            parents: Vec::new(),
             _cancel_on_drop: cancel.clone().drop_guard(),
             cancel,
         }
@@ -94,6 +96,28 @@ impl Run {
         self.cancel.clone()
     }
 
+    /// Has a token of the owner cancel the run, too, for example the token of a request that the run serves. The run does
+    /// not cancel the owner's token.
+    ///
+    /// ```
+    /// use haft_core::error::TurnError;
+    /// use haft_core::{Agent, CancellationToken};
+    ///
+    /// async fn serve(agent: &Agent, request: &CancellationToken, text: &str) -> Result<String, TurnError> {
+    ///     agent.prompt(text).with_cancellation(request.clone()).answer().await
+    /// }
+    /// ```
+    pub fn with_cancellation(mut self, parent: CancellationToken) -> Self {
+        self.parents.push(parent.cancelled_owned().boxed());
+        self
+    }
+
+    /// Returns the next event; `None` after [`AgentEvent::Done`].
+    #[expect(clippy::should_implement_trait, reason = "the name of `StreamExt::next`, without an import")]
+    pub fn next(&mut self) -> impl Future<Output = Option<AgentEvent>> + Send + Unpin {
+        StreamExt::next(self)
+    }
+
     /// Runs to the end, discards unread events, and returns the outcome.
     ///
     /// # Errors
@@ -101,7 +125,7 @@ impl Run {
     /// reached.
     pub async fn finish(mut self) -> Result<(), TurnError> {
         while self.next().await.is_some() {}
-        self.outcome.borrow().clone().unwrap_or(Ok(()))
+        self.ended_outcome()
     }
 
     /// Runs to the end and returns the last text that the user was shown. The text is empty if a hook suppressed it or
@@ -117,8 +141,17 @@ impl Run {
     /// # Errors
     /// The same as [`finish`](Self::finish).
     pub async fn answer(mut self) -> Result<String, TurnError> {
+        self.read_answer(|_| {}).await
+    }
+
+    /// Runs to the end as [`answer`](Self::answer) does, and passes each event to `watch`.
+    pub(crate) async fn read_answer(
+        &mut self,
+        watch: impl Fn(&AgentEvent) + Send,
+    ) -> Result<String, TurnError> {
         let mut answer = String::new();
         while let Some(event) = self.next().await {
+            watch(&event);
             if let AgentEvent::AssistantMessage { content, .. } = event {
                 answer = text_of(&content);
             } else if let AgentEvent::TurnStart { .. } | AgentEvent::TurnDiscarded { .. } = event {
@@ -126,7 +159,11 @@ impl Run {
                 answer.clear();
             }
         }
-        self.finish().await.map(|()| answer)
+        self.ended_outcome().map(|()| answer)
+    }
+
+    fn ended_outcome(&self) -> Result<(), TurnError> {
+        self.outcome.borrow().clone().unwrap_or(Ok(()))
     }
 
     /// Demands that the run ends with JSON that fits a schema. Providers with structured output guarantee it; with the
@@ -190,6 +227,16 @@ impl Run {
     }
 }
 
+impl IntoFuture for Run {
+    type Output = Result<String, TurnError>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    /// Runs to the end, as [`answer`](Run::answer) does.
+    fn into_future(self) -> Self::IntoFuture {
+        self.answer().boxed()
+    }
+}
+
 impl Stream for Run {
     type Item = AgentEvent;
 
@@ -210,6 +257,10 @@ impl Stream for Run {
 
 impl Run {
     fn poll_event(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<AgentEvent>> {
+        if self.parents.iter_mut().any(|parent| parent.poll_unpin(context).is_ready()) {
+            self.parents.clear();
+            self.cancel.cancel();
+        }
         // Pending events come first, so that the work never runs ahead of a slow reader.
         if let Some(event) = self.events.take() {
             return Poll::Ready(Some(event));
@@ -252,8 +303,7 @@ impl std::fmt::Debug for Run {
 /// #     }
 /// # }
 /// use haft_core::error::TurnErrorKind;
-/// use haft_core::hooks::CancellationToken;
-/// use haft_core::{Agent, QueueError};
+/// use haft_core::{Agent, CancellationToken, QueueError};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -62,6 +62,20 @@ impl SchemaValidator {
         }
     }
 
+    /// Checks the schema of an embedder's tool: arguments are an object, so that no arguments match another type.
+    ///
+    /// # Errors
+    /// [`SchemaError`] if the schema describes another type.
+    pub(crate) fn check_type(&self) -> Result<(), SchemaError> {
+        let describes_object = match self.schema.get("type") {
+            None => true,
+            Some(Value::Array(types)) => types.iter().any(|one| one == "object"),
+            Some(one) => one == "object",
+        };
+        let error = || SchemaError("the type of a tool's arguments must be \"object\"".to_owned());
+        describes_object.then_some(()).ok_or_else(error)
+    }
+
     /// Checks arguments.
     ///
     /// # Errors
@@ -81,12 +95,12 @@ impl SchemaValidator {
     }
 }
 
-fn excerpt(text: &str) -> String {
+fn text_excerpt(text: &str) -> String {
     text.chars().take(80).collect()
 }
 
 /// Returns both ends of a long text: the path is at the beginning, the error at the end.
-fn shorten(text: String) -> String {
+fn shorten_fault(text: String) -> String {
     if text.len() <= MAX_FAULT {
         return text;
     }

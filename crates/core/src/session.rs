@@ -100,13 +100,8 @@ impl Durability {
 /// use haft_core::session::{Session, SessionError};
 /// use haft_core::{Agent, BuildError};
 ///
-/// /// Opens the latest session of a project, or creates one.
 /// fn resume(sessions: &Path, project: &Path) -> Result<Session, SessionError> {
-///     let store = SessionStore::new(sessions);
-///     match store.latest(project)? {
-///         Some(found) => Session::open(&found.path),
-///         None => Ok(store.create(project)),
-///     }
+///     SessionStore::new(sessions).open_latest(project) // creates the first session of a project
 /// }
 ///
 /// fn agent(model: impl Model + 'static, session: Session) -> Result<Agent, BuildError> {
@@ -321,6 +316,24 @@ impl Session {
     /// compaction kept.
     pub fn branch(&self) -> Vec<Arc<SessionEntry>> {
         self.shared.lock().branch()
+    }
+
+    /// Returns the messages of the [branch](Self::branch) with the ids of their entries, for [`fork`](Self::fork) and
+    /// [`move_to`](Self::move_to). A custom message of an extension is a message of the user, as for the model.
+    ///
+    /// ```
+    /// use haft_core::protocol::message::Message;
+    /// use haft_core::session::{EntryId, Session};
+    ///
+    /// /// Returns the place of the last answer.
+    /// fn last_answer(session: &Session) -> Option<EntryId> {
+    ///     let mut messages = session.messages().into_iter().rev();
+    ///     messages.find_map(|(id, message)| matches!(message, Message::Assistant(_)).then_some(id))
+    /// }
+    /// ```
+    pub fn messages(&self) -> Vec<(EntryId, Message)> {
+        let message = |entry: Arc<SessionEntry>| Some((entry.id, entry.to_message()?));
+        self.branch().into_iter().filter_map(message).collect()
     }
 
     /// Returns the context of the branch for the model. Every tool call has exactly one result; missing results, for

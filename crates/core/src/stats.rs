@@ -5,12 +5,13 @@ use std::sync::Arc;
 use haft_protocol::content::ContentBlock;
 use haft_protocol::ext::ContextData;
 use haft_protocol::message::{AssistantBlock, Message, TokenUsage};
+use serde::Serialize;
 
 use crate::session::Session;
 use crate::session::entry::{EntryBody, SessionEntry};
 
 /// The usage of a session and of its context; see [`Agent::stats`](crate::Agent::stats).
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct SessionStats {
     /// Tokens and cost since the session began, including earlier processes, without abandoned branches.
     pub usage: TokenUsage,
@@ -19,7 +20,7 @@ pub struct SessionStats {
 }
 
 /// The usage of the context.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct ContextUsage {
     /// Tokens of the transcript and everything that is sent with it: the provider's count of the last answer, plus an
     /// estimate of later messages.
@@ -72,7 +73,7 @@ pub(crate) fn text_tokens(text: &str) -> u64 {
 }
 
 /// The share of each kind of content in a context, in tokens; estimated.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct ContextShares {
     /// The prompts of the user, with attached files and images.
     pub prompts: u64,

@@ -1,6 +1,8 @@
 //! `Tool`: a function that the model can call, built in or registered by an extension.
 
 mod approval;
+#[cfg(feature = "schemars")]
+mod function;
 mod preview;
 
 use std::borrow::Cow;
@@ -13,16 +15,20 @@ use haft_protocol::RawJson;
 use haft_protocol::content::{ContentBlock, ResolvedPath, ToolCall};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ExtensionName;
+use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
+use crate::forward::forward_trait;
 use crate::jobs::BackgroundJobs;
 use crate::sanitize::strip_hidden_chars;
 
 pub use approval::{ApprovalRequest, QUOTE_MARK};
+#[cfg(feature = "schemars")]
+pub use function::{FunctionTool, IntoToolOutput, JsonOutput, NoArgs, function};
 pub(crate) use preview::LazyPreview;
 pub use preview::ToolPreview;
 
-/// A function that the model can call.
+/// A function that the model can call. For a function with typed arguments, [`function`] is shorter.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -61,6 +67,7 @@ pub use preview::ToolPreview;
 /// }
 /// # assert!(haft_core::schema::SchemaValidator::compile(&Weather.spec().schema).is_ok());
 /// ```
+#[diagnostic::on_unimplemented(note = "`haft_core::tool::function` makes a tool of a function")]
 #[async_trait]
 pub trait Tool: Send + Sync {
     /// Returns name, description and schema. The result must not change during the life of the tool.
@@ -97,6 +104,20 @@ pub trait Tool: Send + Sync {
     }
 }
 
+forward_trait!(Tool for [Arc, Box] {
+    async canonical_args(args: RawJson) -> Result<CanonicalArgs, String>;
+    async execute(context: ToolContext, call: ToolCall) -> ToolOutput;
+    async approval_request(call: &ToolCall) -> Option<ApprovalRequest>;
+    async preview(context: &ToolContext, call: &ToolCall) -> Option<ToolPreview>;
+    fn spec() -> Arc<ToolSpec>;
+});
+
+impl fmt::Debug for dyn Tool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Tool").field(&self.spec().name).finish()
+    }
+}
+
 /// Canonical arguments, and the files that the paths in them lead to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CanonicalArgs {
@@ -114,7 +135,7 @@ impl From<RawJson> for CanonicalArgs {
 }
 
 /// The description of a tool for the model, and how the agent may run it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ToolSpec {
     /// The name: `[A-Za-z][A-Za-z0-9_-]*`.
     pub name: String,
@@ -158,7 +179,8 @@ impl ToolSpec {
 }
 
 /// The owner of a tool.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ToolOwner {
     /// haft.
     BuiltIn,
@@ -179,7 +201,8 @@ impl ToolOwner {
 }
 
 /// The concurrency of calls of the same message.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ToolConcurrency {
     /// Runs concurrently with other parallel calls.
     #[default]
@@ -400,16 +423,12 @@ impl ToolOutput {
 /// ```
 /// use std::sync::Arc;
 ///
-/// use haft_core::Agent;
+/// use haft_core::{Agent, InvalidToolError};
 /// use haft_core::tool::{Tool, ToolSet};
 ///
 /// /// Replaces the tools from the next step on; see [`Agent::set_tools`].
-/// fn offer(agent: &Agent, tools: Vec<Arc<dyn Tool>>) -> Result<(), Box<dyn std::error::Error>> {
-///     let mut set = ToolSet::default();
-///     for tool in tools {
-///         set.add(tool)?;
-///     }
-///     Ok(agent.set_tools(set)?)
+/// fn offer(agent: &Agent, own: ToolSet, more: Vec<Arc<dyn Tool>>) -> Result<(), InvalidToolError> {
+///     agent.set_tools(own.into_iter().chain(more).collect()) // of two tools with the same name, the later one
 /// }
 /// ```
 #[derive(Clone, Default)]
@@ -459,6 +478,40 @@ impl ToolSet {
 
     /// Returns all tools, in order.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
+        self.order.iter()
+    }
+}
+
+impl FromIterator<Arc<dyn Tool>> for ToolSet {
+    /// Collects tools as [`Extend`] does.
+    fn from_iter<I: IntoIterator<Item = Arc<dyn Tool>>>(tools: I) -> Self {
+        let mut set = Self::default();
+        set.extend(tools);
+        set
+    }
+}
+
+impl Extend<Arc<dyn Tool>> for ToolSet {
+    /// Adds tools, each in the place of an earlier tool of the same name if there is one.
+    fn extend<I: IntoIterator<Item = Arc<dyn Tool>>>(&mut self, tools: I) {
+        tools.into_iter().for_each(|tool| self.replace(tool));
+    }
+}
+
+impl IntoIterator for ToolSet {
+    type Item = Arc<dyn Tool>;
+    type IntoIter = std::vec::IntoIter<Arc<dyn Tool>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.order.into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a ToolSet {
+    type Item = &'a Arc<dyn Tool>;
+    type IntoIter = std::slice::Iter<'a, Arc<dyn Tool>>;
+
+    fn into_iter(self) -> Self::IntoIter {
         self.order.iter()
     }
 }

@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent_state::{AgentSetup, AgentState};
 use crate::call::CallCancelled;
 use crate::compact::{CompactError, CompactionOutcome};
-use crate::emitter::EventEmitter;
+use crate::emitter::{EventEmitter, notify_observers};
 use crate::error::{TurnError, TurnErrorKind};
 use crate::hooks::{
     AgentStart, AgentStartAdditions, PromptSection, Refusal, RefusalScope, TurnDecision, WaitPoint,
@@ -137,7 +137,7 @@ pub(crate) fn add_message(
         AddOutcome::Queued(queued) => Ok(MessageDelivery::Queued(queued)),
         AddOutcome::Added(entry) => {
             let (entry, event) = (entry.map_err(AddMessageError::Session)?, message.into_event(time));
-            agent.current_hooks().observers.iter().for_each(|observer| observer.observe(&event));
+            notify_observers(&agent.current_hooks().observers, &event);
             Ok(MessageDelivery::Added { entry, event: Box::new(event) })
         }
     }

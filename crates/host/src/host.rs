@@ -63,7 +63,7 @@ pub use status::{ExtensionStatus, ShortcutInfo};
 ///
 /// async fn with_extensions(agent: AgentBuilder, host: HostBuilder) -> Result<(Agent, Host), BuildError> {
 ///     let host = host.start().await;
-///     let agent = agent.hook_source(host.hook_source()).add_tools(host.tools()).build()?;
+///     let agent = agent.hook_source(host.hook_source()).tools(host.tools()).build()?;
 ///     host.serve(agent.tool_runner()); // calls of extensions pass this agent's hooks
 ///     host.session_start(Some(agent.session()));
 ///     Ok((agent, host))

@@ -470,3 +470,10 @@ pub enum AgentEvent {
     /// An extension failed. haft sends exactly one event for each failure.
     ExtensionError(ExtensionFault),
 }
+
+impl AgentEvent {
+    /// Returns the piece of text in a [`TextDelta`](Self::TextDelta); `None` for all other events.
+    pub fn text_delta(&self) -> Option<&str> {
+        if let Self::TextDelta { delta } = self { Some(delta) } else { None }
+    }
+}

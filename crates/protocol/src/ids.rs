@@ -1,6 +1,7 @@
 //! Identifiers, each with its own type, so that the compiler keeps them apart.
 
 use std::fmt;
+use std::str::FromStr;
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -28,6 +29,15 @@ macro_rules! id {
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 printable(deserializer).map(Self)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = ControlCharacter;
+
+            /// Checks the text as the readers of frames do.
+            fn from_str(text: &str) -> Result<Self, ControlCharacter> {
+                check_printable(text).map(|()| Self(text.to_owned()))
             }
         }
 
@@ -60,12 +70,26 @@ id! {
 /// Reads a name or an id. Control characters such as NUL and escape are rejected.
 pub(crate) fn printable<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let text = String::deserialize(deserializer)?;
+    check_printable(&text).map_err(D::Error::custom)?;
+    Ok(text)
+}
+
+/// The error of a text that is not an identifier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ControlCharacter(char);
+
+impl fmt::Display for ControlCharacter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "control character U+{:04X}", u32::from(self.0))
+    }
+}
+
+impl std::error::Error for ControlCharacter {}
+
+fn check_printable(text: &str) -> Result<(), ControlCharacter> {
     // Most texts are ASCII, in which the control characters are at both ends.
     if text.bytes().fold(true, |plain, byte| plain & matches!(byte, b' '..=b'~')) {
-        return Ok(text);
+        return Ok(());
     }
-    match text.chars().find(|char| char.is_control()) {
-        None => Ok(text),
-        Some(char) => Err(D::Error::custom(format_args!("control character U+{:04X}", u32::from(char)))),
-    }
+    text.chars().find(|char| char.is_control()).map_or(Ok(()), |char| Err(ControlCharacter(char)))
 }

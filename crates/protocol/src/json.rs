@@ -42,6 +42,39 @@ impl RawJson {
         Self(r#"{"type":"object","properties":{}}"#.into())
     }
 
+    /// Returns the schema of the type that a tool's arguments are read into, without references, which models and hosts
+    /// do not follow.
+    ///
+    /// ```
+    /// #[derive(schemars::JsonSchema)]
+    /// struct Args {
+    ///     /// The item to count.
+    ///     item: String,
+    /// }
+    /// # let _ = Args { item: String::new() }.item;
+    ///
+    /// let schema: serde_json::Value = haft_protocol::RawJson::schema_of::<Args>().read()?;
+    /// let item = serde_json::json!({ "type": "string", "description": "The item to count." });
+    /// let expect = serde_json::json!({ "type": "object", "properties": { "item": item }, "required": ["item"] });
+    /// assert_eq!(schema, expect);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    #[cfg(feature = "schema")]
+    pub fn schema_of<Args: schemars::JsonSchema>() -> Self {
+        let settings = schemars::generate::SchemaSettings::draft2020_12().with(|settings| {
+            settings.inline_subschemas = true;
+            settings.meta_schema = None;
+        });
+        let mut schema = settings.into_generator().into_root_schema_for::<Args>();
+        // The name and documentation of a Rust type: the tool has its own.
+        schema.remove("title");
+        schema.remove("description");
+        // Some model APIs reject an object schema without a list of properties.
+        let no_properties = || serde_json::Value::Object(serde_json::Map::new());
+        schema.ensure_object().entry("properties").or_insert_with(no_properties);
+        schema.to_value().into()
+    }
+
     /// Reads one JSON value from text and keeps it in compact form (no spaces between tokens).
     ///
     /// # Errors

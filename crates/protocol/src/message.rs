@@ -160,6 +160,21 @@ pub struct TokenUsage {
     pub cost_usd: f64,
 }
 
+impl std::ops::Add for TokenUsage {
+    type Output = Self;
+
+    fn add(mut self, other: Self) -> Self {
+        self += other;
+        self
+    }
+}
+
+impl std::iter::Sum for TokenUsage {
+    fn sum<I: Iterator<Item = Self>>(usages: I) -> Self {
+        usages.fold(Self::default(), std::ops::Add::add)
+    }
+}
+
 impl std::ops::AddAssign for TokenUsage {
     fn add_assign(&mut self, other: Self) {
         self.input += other.input;

@@ -13,4 +13,4 @@ pub use crate::running_handlers::runtimes::{HandlerRuntimes, OwnRuntimes};
 pub use crate::serve::lines::LineReader;
 pub use crate::serve::serve_streams;
 pub use crate::timeouts::HARNESS_PATIENCE;
-pub use crate::tool::{schema_of, tool_registration};
+pub use crate::tool::tool_registration;

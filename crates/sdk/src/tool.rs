@@ -7,10 +7,9 @@ use haft_protocol::content::Image;
 use haft_protocol::ext::{self, RegisterTool, ResultBlock};
 use haft_protocol::ids::RequestId;
 use schemars::JsonSchema;
-use schemars::generate::SchemaSettings;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// The result of a tool call: blocks for the model, and facts about the call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -119,22 +118,6 @@ pub fn tool_registration(
 ) -> RegisterTool {
     let (name, description) = (name.into(), description.into());
     RegisterTool { name, description, schema: Some(schema), ..RegisterTool::default() }
-}
-
-/// Returns the schema of a tool's arguments without references, which models and hosts do not
-/// follow.
-pub fn schema_of<Args: JsonSchema>() -> RawJson {
-    let settings = SchemaSettings::draft2020_12().with(|settings| {
-        settings.inline_subschemas = true;
-        settings.meta_schema = None;
-    });
-    let mut schema = settings.into_generator().into_root_schema_for::<Args>();
-    // The name and documentation of a Rust type: the tool has its own.
-    schema.remove("title");
-    schema.remove("description");
-    // Some model APIs reject an object schema without a list of properties.
-    schema.ensure_object().entry("properties").or_insert_with(|| Value::Object(Map::new()));
-    schema.to_value().into()
 }
 
 /// Reads a tool's arguments; the error names the field.

@@ -34,7 +34,7 @@ impl ToolBuilder {
         Self::from_parts(
             name,
             description,
-            tool::schema_of::<Args>(),
+            RawJson::schema_of::<Args>(),
             BoxedHandler::new(handler).reading_args(),
         )
     }

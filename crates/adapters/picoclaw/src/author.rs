@@ -280,7 +280,7 @@ impl Hook {
     where
         Args: DeserializeOwned + JsonSchema + Send + 'static,
     {
-        let tool = peer::tool_registration(name, description, peer::schema_of::<Args>());
+        let tool = peer::tool_registration(name, description, RawJson::schema_of::<Args>());
         self.tools.push((tool, without_host(handler).reading_args()));
         self
     }

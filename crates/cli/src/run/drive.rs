@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use futures::StreamExt as _;
 use haft_config::{TemplateExpansion, TemplateSet};
 use haft_core::error::{TurnError, TurnErrorKind};
 use haft_core::hooks::UserInput;

@@ -4,16 +4,19 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use haft_protocol::content::ToolCall;
+use haft_protocol::event::AgentEvent;
 use haft_protocol::message::{Message, Rfc3339Time};
+use tokio_util::sync::CancellationToken;
 
 use super::Agent;
-use crate::agent_state::{AgentConfig, AgentSetup, AgentState, ToolSchemaError, ToolTable};
+use crate::agent_state::{AgentConfig, AgentSetup, AgentState, InvalidToolError, ToolTable};
 use crate::compact::CompactSettings;
 use crate::hooks::{
-    AfterModelResponse, AfterToolExecute, ApproveTool, BeforeAgentStart, BeforeAssistantMessage,
-    BeforeCompact, BeforeFork, BeforeModelRequest, BeforeProviderRequest, BeforeSettle, BeforeSwitch,
-    BeforeToolExecute, BeforeTree, BeforeTurn, HookSet, HookSource, Observer, OnInput, OnUserBash,
-    OnWaitPoint,
+    AfterModelResponse, AfterToolExecute, ApproveTool, ApproverDecision, ApproverFn, BeforeAgentStart,
+    BeforeAssistantMessage, BeforeCompact, BeforeFork, BeforeModelRequest, BeforeProviderRequest,
+    BeforeSettle, BeforeSwitch, BeforeToolExecute, BeforeTree, BeforeTurn, HookSet, HookSource, Observer,
+    ObserverFn, OnInput, OnUserBash, OnWaitPoint,
 };
 use crate::jobs::BackgroundJobs;
 use crate::model::{Model, ModelSource, RequestOptions, ThinkingLevel, ToolChoice};
@@ -54,6 +57,7 @@ pub struct AgentBuilder {
     taken: Option<NameTaken>,
     config: AgentConfig,
     system: SystemPrompt,
+    instructions: Option<String>,
     thinking: Option<ThinkingLevel>,
     messages: Vec<Message>,
     session: Option<Session>,
@@ -77,6 +81,7 @@ impl AgentBuilder {
             tools: ToolSet::default(),
             taken: None,
             system: SystemPrompt::default(),
+            instructions: None,
             config,
             thinking: None,
             messages: Vec::new(),
@@ -85,13 +90,14 @@ impl AgentBuilder {
     }
 
     /// Adds a tool. [`build`](Self::build) fails if two tools have the same name.
+    /// Use [`function`](crate::tool::function) for a tool from a closure.
     pub fn tool(self, tool: impl Tool + 'static) -> Self {
-        self.add_tools([Arc::new(tool) as Arc<dyn Tool>])
+        self.tools([Arc::new(tool) as Arc<dyn Tool>])
     }
 
     /// Adds existing tools, for example those of `haft_tools::builtin_tools` or `haft_host::Host::tools`.
     /// [`build`](Self::build) fails if two tools have the same name.
-    pub fn add_tools(mut self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
+    pub fn tools(mut self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
         for tool in tools {
             if let Err(taken) = self.tools.add(tool) {
                 self.taken.get_or_insert(taken);
@@ -100,9 +106,15 @@ impl AgentBuilder {
         self
     }
 
-    /// Replaces all tools by an existing set.
-    pub fn tools(mut self, tools: ToolSet) -> Self {
-        self.tools = tools;
+    /// Replaces all tools that were added so far.
+    pub fn replace_tools(mut self, tools: ToolSet) -> Self {
+        (self.tools, self.taken) = (tools, None);
+        self
+    }
+
+    /// Adds all hooks of a set, for example those of one value that implements several hooks; see [`HookSet`].
+    pub fn hooks(mut self, hooks: impl Into<HookSet>) -> Self {
+        self.config.hooks.extend(hooks.into());
         self
     }
 
@@ -185,6 +197,26 @@ impl AgentBuilder {
         self
     }
 
+    /// Adds a closure that is asked about each tool call that the other hooks allowed. It returns true to approve the
+    /// call, or an [`ApproverDecision`](crate::hooks::ApproverDecision). The run drops its future when it is cancelled.
+    ///
+    /// ```
+    /// # use haft_core::AgentBuilder;
+    /// # async fn yes_or_no(_question: String) -> bool { true }
+    /// fn ask(agent: AgentBuilder) -> AgentBuilder {
+    ///     agent.approve(|_, call| async move { yes_or_no(format!("Run {}?", call.name)).await })
+    /// }
+    /// ```
+    pub fn approve<Answer>(
+        self,
+        decide: impl Fn(CancellationToken, ToolCall) -> Answer + Send + Sync + 'static,
+    ) -> Self
+    where
+        Answer: Future<Output: Into<ApproverDecision>> + Send + 'static,
+    {
+        self.approve_tool(ApproverFn(decide))
+    }
+
     /// Adds a hook that is asked after each tool call.
     pub fn after_tool_execute(mut self, hook: impl AfterToolExecute + 'static) -> Self {
         self.config.hooks.after_tool_execute.push(Arc::new(hook));
@@ -227,15 +259,39 @@ impl AgentBuilder {
         self
     }
 
+    /// Adds a closure that receives all events, like an [`Observer`].
+    ///
+    /// ```
+    /// # use haft_core::{AgentBuilder, protocol::event::AgentEvent};
+    /// fn log(agent: AgentBuilder) -> AgentBuilder {
+    ///     agent.observe(|event| {
+    ///         if let AgentEvent::ToolCall { name, .. } = event {
+    ///             eprintln!("call of {name}");
+    ///         }
+    ///     })
+    /// }
+    /// ```
+    pub fn observe(self, watch: impl Fn(&AgentEvent) + Send + Sync + 'static) -> Self {
+        self.observer(ObserverFn(watch))
+    }
+
     /// Adds a source of hooks that change over time, for example those of running extensions.
     pub fn hook_source(mut self, source: Arc<dyn HookSource>) -> Self {
         self.config.sources.push(source);
         self
     }
 
-    /// Sets the fixed parts of the system prompt.
-    pub fn system_prompt(mut self, system: SystemPrompt) -> Self {
-        self.system = system;
+    /// Sets the instructions for the model: the beginning of the system prompt, in place of haft's default text. The
+    /// model receives them unchanged. The list of tools and the other parts of [`system_prompt`](Self::system_prompt)
+    /// follow.
+    pub fn instructions(mut self, text: impl Into<String>) -> Self {
+        self.instructions = Some(text.into());
+        self
+    }
+
+    /// Sets the fixed parts of the system prompt. [`instructions`](Self::instructions) replace its identity.
+    pub fn system_prompt(mut self, system: impl Into<SystemPrompt>) -> Self {
+        self.system = system.into();
         self
     }
 
@@ -322,7 +378,7 @@ impl AgentBuilder {
     /// Builds the agent.
     ///
     /// # Errors
-    /// [`BuildError`] if two tools have the same name, a tool's schema does not compile, an option of requests is not
+    /// [`BuildError`] if two tools have the same name, a tool's name or schema is invalid, an option of requests is not
     /// valid, or the session cannot be written.
     pub fn build(self) -> Result<Agent, BuildError> {
         if let Some(taken) = self.taken {
@@ -330,6 +386,8 @@ impl AgentBuilder {
         }
         turn::check_options(&self.config.options).map_err(BuildError::Options)?;
         let tools = ToolTable::new(self.tools)?;
+        let mut system = self.system;
+        system.identity = self.instructions.or(system.identity);
         let session = self.session.unwrap_or_else(|| Session::in_memory(Path::new(".")));
         let transcript = Transcript::new(session);
         let unsaved = |error: SessionError| BuildError::Session(error.to_string());
@@ -348,11 +406,11 @@ impl AgentBuilder {
             active: settings.tools.clone().map(Arc::from),
         };
         let inner = AgentState {
-            config: self.config,
+            config: Arc::new(self.config),
             queues: MessageQueues::default(),
             transcript,
             setup: Mutex::new(setup),
-            system: Mutex::new(Arc::new(self.system)),
+            system: Mutex::new(Arc::new(system)),
             tools: Mutex::new(Arc::new(tools)),
             jobs: BackgroundJobs::default(),
         };
@@ -376,9 +434,9 @@ pub enum BuildError {
     /// Two tools have the same name.
     #[error(transparent)]
     NameTaken(#[from] NameTaken),
-    /// A tool's schema does not compile.
+    /// A tool has an invalid name or schema.
     #[error(transparent)]
-    Schema(#[from] ToolSchemaError),
+    InvalidTool(#[from] InvalidToolError),
     /// No model accepts an option of requests.
     #[error("{0}")]
     Options(String),

@@ -191,6 +191,7 @@ impl ToolDecision {
 ///     true // show the question and wait for the answer
 /// }
 /// ```
+#[diagnostic::on_unimplemented(note = "a closure is passed to `AgentBuilder::approve`")]
 #[async_trait]
 pub trait ApproveTool: Send + Sync {
     /// Decides whether the call may run.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use haft_protocol::RawJson;
+use serde::Serialize;
 
 use crate::schema::{SchemaError, SchemaValidator};
 
@@ -24,10 +25,11 @@ const MAX_NAME: usize = 64;
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Serialize)]
 pub struct OutputSchema {
     name: String,
     schema: RawJson,
+    #[serde(skip)]
     validator: Arc<SchemaValidator>,
 }
 

@@ -7,7 +7,7 @@ use regex::{Regex, RegexBuilder};
 use serde_json::{Map, Value};
 
 use super::pointer::{ValuePath, resolve_ref};
-use super::{excerpt, shorten};
+use super::{shorten_fault, text_excerpt};
 
 /// The maximum number of patterns of a schema.
 pub(super) const MAX_PATTERNS: usize = 32;
@@ -157,7 +157,7 @@ impl<'a> DefinitionCheck<'a> {
             let error = error.to_string();
             let reason = error.lines().last().unwrap_or_default();
             let reason = reason.strip_prefix("error: ").unwrap_or(reason);
-            format!("{path}: the pattern {:?} cannot be used: {reason}", excerpt(pattern))
+            format!("{path}: the pattern {:?} cannot be used: {reason}", text_excerpt(pattern))
         })?;
         self.patterns.insert(pattern.to_owned(), compiled);
         Ok(())
@@ -244,9 +244,12 @@ fn expect_kind(is_valid: bool, value: &Value, path: &ValuePath<'_>, kind: &str) 
 }
 
 fn describe_mismatch(value: &Value, path: &ValuePath<'_>, kind: &str) -> String {
-    shorten(format!("{path}: {value} is not {kind}"))
+    shorten_fault(format!("{path}: {value} is not {kind}"))
 }
 
 fn not_inside(reference: &str) -> String {
-    format!("$ref {:?} is not a path inside the schema; use a path such as #/$defs/name", excerpt(reference))
+    format!(
+        "$ref {:?} is not a path inside the schema; use a path such as #/$defs/name",
+        text_excerpt(reference)
+    )
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Number, Value};
 
 use super::definition::{PatternTable, as_count};
 use super::pointer::{ValuePath, resolve_ref};
-use super::shorten;
+use super::shorten_fault;
 use super::value::{compare_values, is_integer, is_multiple, text_steps, value_steps};
 
 /// The maximum steps of a check, which take less than 50 ms.
@@ -522,7 +522,7 @@ impl<'a> ArgsValidation<'a> {
         }
         let path = at.path.to_string();
         let separator = if path.is_empty() { "" } else { ": " };
-        self.faults.push(shorten(format!("{path}{separator}{}", describe())));
+        self.faults.push(shorten_fault(format!("{path}{separator}{}", describe())));
     }
 
     fn spend_steps(&mut self, steps: usize) -> StepResult {

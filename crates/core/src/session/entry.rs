@@ -62,6 +62,17 @@ pub struct SessionEntry {
     pub body: EntryBody,
 }
 
+impl SessionEntry {
+    /// Returns the message in the entry; `None` for all other entries. A custom message is a message of the user.
+    pub fn to_message(&self) -> Option<Message> {
+        if let EntryBody::MessageEntry(said) = &self.body {
+            return Some(said.message.clone());
+        }
+        let EntryBody::CustomMessage(custom) = &self.body else { return None };
+        Some(Message::User { content: custom.content.clone(), time: self.time.clone() })
+    }
+}
+
 /// The fields of a body's line.
 pub(super) enum Fields<'a> {
     Own(Vec<u8>),

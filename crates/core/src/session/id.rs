@@ -13,13 +13,13 @@ const DIGITS: usize = 32;
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub struct $name(u128);
 
         impl $name {
             /// Creates a unique id.
             pub fn new() -> Self {
-                Self(random())
+                Self(random_bits())
             }
 
             /// Parses 32 lower-case hexadecimal digits.
@@ -51,6 +51,13 @@ macro_rules! id {
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 write!(f, "{:032x}", self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            /// As the digits, like [`Display`](fmt::Display).
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(self, f)
             }
         }
 
@@ -100,7 +107,7 @@ impl SessionId {
 }
 
 /// Returns a number from a hash that is keyed by the system's randomness, with a different input each time.
-fn random() -> u128 {
+fn random_bits() -> u128 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     static KEYS: OnceLock<[RandomState; 2]> = OnceLock::new();
     let at = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -132,6 +139,7 @@ mod tests {
             assert_eq!(from_hex(&digits), expect.map(u128::from), "{byte}");
         }
         assert_eq!(EntryId::from(1).to_string(), "00000000000000000000000000000001");
+        assert_eq!(format!("{:?}", Some(SessionId::from(0x1f))), "Some(0000000000000000000000000000001f)");
         for bad in [
             "",
             "1",

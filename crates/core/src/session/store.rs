@@ -72,7 +72,7 @@ impl SessionStore {
     /// unique.
     pub fn project_dir(&self, cwd: &Path) -> PathBuf {
         let path = cwd.to_string_lossy();
-        self.root.join(format!("{}-{:08x}", slug(&path), fnv1a(path.as_bytes())))
+        self.root.join(format!("{}-{:08x}", project_slug(&path), fnv1a_hash(path.as_bytes())))
     }
 
     /// Creates a session for a working directory; see [`Session::create`].
@@ -123,6 +123,17 @@ impl SessionStore {
     /// [`SessionError::Io`].
     pub fn latest(&self, cwd: &Path) -> Result<Option<SessionFile>, SessionError> {
         Ok(self.list(cwd)?.into_iter().next())
+    }
+
+    /// Opens the most recently written session of a project to continue it, or creates the first one.
+    ///
+    /// # Errors
+    /// Those of [`Session::open`].
+    pub fn open_latest(&self, cwd: &Path) -> Result<Session, SessionError> {
+        match self.latest(cwd)? {
+            Some(found) => Session::open(&found.path),
+            None => Ok(self.create(cwd)),
+        }
     }
 
     /// Finds the session of any project whose id begins with `prefix`.
@@ -310,7 +321,7 @@ fn sort_by_modified(mut found: Vec<SessionFile>) -> Result<Vec<SessionFile>, Ses
 const SLUG: usize = 48;
 
 /// Returns the end of a path, with only letters and digits that every file system supports.
-fn slug(path: &str) -> String {
+fn project_slug(path: &str) -> String {
     let plain: String =
         path.chars().map(|char| if char.is_ascii_alphanumeric() { char } else { '-' }).collect();
     let plain = plain.trim_matches('-');
@@ -319,6 +330,6 @@ fn slug(path: &str) -> String {
 }
 
 /// FNV-1a with 32 bits, which is the same in every build.
-fn fnv1a(bytes: &[u8]) -> u32 {
+fn fnv1a_hash(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }

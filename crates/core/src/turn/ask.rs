@@ -14,7 +14,7 @@ use super::request::RequestDraft;
 use super::state::{SuppressedDeltas, TurnInput};
 use crate::emitter::EventEmitter;
 use crate::hooks::{HookSet, ReceivedResponse, Refusal, RefusalScope, ResponseDecision, WaitPoint};
-use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelResponse};
+use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelResponse, stream_response};
 use crate::run_context::{NoDecision, PANICKED, RunContext};
 use crate::session::SessionError;
 use crate::session::entry::ResponseMetadata;
@@ -92,7 +92,7 @@ impl TurnDriver {
         let (model, request) = sent.map_err(RequestFailure::NotSent)?;
         let info = model.info();
         self.answer = IncompleteResponse { asked: Some(info.clone()), ..IncompleteResponse::default() };
-        let mut events = model.stream(self.run.cancel.clone(), request).await?;
+        let mut events = stream_response(model.as_ref(), self.run.cancel.clone(), request).await?;
         // The request is sent while the disk writes the user's message.
         let (mut next, said) = join(events.next(), self.wait_prompts_saved()).await;
         said.map_err(RequestFailure::Session)?;

@@ -20,6 +20,7 @@ use crate::emitter::EventEmitter;
 use crate::hooks::{CompactDecision, PromptSection};
 use crate::model::{
     ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelRequest, ModelResponse, RequestOptions,
+    stream_response,
 };
 use crate::run_context::{NoDecision, RunContext};
 use crate::session::entry::{Compaction, ResponseMetadata};
@@ -301,7 +302,8 @@ impl ContextCompactor<'_> {
         };
         let asked = setup.model.info();
         let mut answering = asked.clone();
-        let mut events = setup.model.stream(self.run.cancel.clone(), request).await?;
+        let cancel = self.run.cancel.clone();
+        let mut events = stream_response(setup.model.as_ref(), cancel, request).await?;
         while let Some(event) = events.next().await {
             match event? {
                 ModelEvent::Done(response) => return Ok(summary_from_response(answering, response)),

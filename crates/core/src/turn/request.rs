@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use haft_protocol::event::AgentEvent;
+use haft_protocol::names;
 
 use super::answer::AnswerDemand;
 use super::record_refusal;
 use super::state::TurnInput;
-use crate::agent_state::AgentSetup;
+use crate::agent_state::{AgentSetup, MAX_TOOL_NAME};
 use crate::hooks::{
     BeforeModelRequest, OutgoingRequest, PromptSection, Refusal, RequestDecision, RequestEdit,
 };
@@ -164,7 +165,7 @@ impl<'a> RequestDraft<'a> {
         if self.request.last || self.request.tools.iter().any(|offered| offered.name == *name) {
             return Ok(());
         }
-        if !is_name(name) {
+        if !names::is_tool(name, MAX_TOOL_NAME) {
             return Err(format!(
                 "cannot add the tool {name:?}: a tool name is a letter, then letters, digits, _ and -"
             ));
@@ -178,14 +179,6 @@ impl<'a> RequestDraft<'a> {
         self.request.tools.push(Arc::new(tool));
         Ok(())
     }
-}
-
-/// True if every provider accepts the name for a tool.
-fn is_name(name: &str) -> bool {
-    /// The maximum length.
-    const MOST: usize = 64;
-    let rest = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    name.len() <= MOST && name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(rest)
 }
 
 /// Returns the reason why no model accepts the options.

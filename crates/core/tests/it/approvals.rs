@@ -215,7 +215,6 @@ async fn panicking_approver_denies() {
 
 #[tokio::test]
 async fn cancelling_during_approval_runs_no_tool() {
-    use futures::StreamExt;
     let approver = Approver { takes: Duration::from_secs(600), ..Approver::new("a", None) };
     let script = Script::new(vec![calls(vec![call("t1", "old", "{}")])]);
     let agent = script

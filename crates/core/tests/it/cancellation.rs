@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use futures::StreamExt;
 use haft_core::Run;
 use haft_core::error::TurnErrorKind;
 use haft_core::hooks::{BeforeToolExecute, ToolDecision};

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use futures::{FutureExt, StreamExt};
+use futures::FutureExt;
 use haft_core::compact::{CompactError, CompactReason, CompactSettings, PendingCompaction};
 use haft_core::error::TurnErrorKind;
 use haft_core::hooks::{

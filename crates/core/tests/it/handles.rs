@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use futures::{FutureExt, StreamExt};
+use futures::FutureExt;
 use haft_core::error::{TurnError, TurnErrorKind};
 use haft_core::model::ModelEvent;
 use haft_core::tool::ToolOutput;

@@ -1,7 +1,6 @@
 //! Tests of `BeforeAssistantMessage`: the text that the user sees, including deltas, and the text in the transcript.
 
 use async_trait::async_trait;
-use futures::StreamExt;
 use haft_core::hooks::{BeforeAssistantMessage, MessageDecision};
 use haft_core::model::{ModelEvent, ModelResponse};
 use haft_protocol::message::{AssistantBlock, StopCause, TokenUsage};

@@ -1,6 +1,5 @@
 //! Tests of answers with a schema: checks, corrections, errors.
 
-use futures::StreamExt;
 use haft_core::error::OutputError;
 use haft_core::model::OutputSchema;
 use haft_core::protocol::RawJson;

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use futures::StreamExt;
 use haft_core::error::TurnErrorKind;
 use haft_core::tool::ToolOutput;
 use haft_core::{Agent, Prompt, QueueDelivery, QueueError};

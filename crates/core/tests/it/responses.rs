@@ -312,7 +312,6 @@ impl AfterModelResponse for Hangs {
 
 #[tokio::test]
 async fn drops_held_back_parts_on_cancellation() {
-    use futures::StreamExt;
     let script = Script::new(vec![says("SECRET")]);
     let agent = script.agent().after_model_response(Hangs).build().unwrap();
     let mut run = agent.prompt("go");

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use futures::{FutureExt, StreamExt};
+use futures::FutureExt;
 use haft_core::error::TurnErrorKind;
 use haft_core::model::{ModelError, ModelErrorKind, ModelEvent};
 use haft_core::session::entry::{Compaction, CustomMessage, EntryBody, ToolStart};

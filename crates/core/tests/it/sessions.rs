@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
-use futures::StreamExt;
 use haft_core::error::TurnErrorKind;
 use haft_core::model::{ModelEvent, ModelInfo, ThinkingLevel};
 use haft_core::session::entry::{Compaction, EntryBody, SessionEntry, SessionSettings};

@@ -11,6 +11,7 @@ use haft_core::hooks::{
 use haft_core::model::{ModelError, ModelErrorKind, ModelEvent};
 use haft_core::tool::{ToolOutput, ToolSet};
 use haft_protocol::event::AgentEvent;
+use haft_protocol::ids::ExtensionName;
 use haft_protocol::message::StopCause;
 use tokio_util::sync::CancellationToken;
 
@@ -232,7 +233,7 @@ struct Guide(&'static str);
 impl BeforeAgentStart for Guide {
     async fn before_agent_start(&self, _: &CancellationToken, start: &AgentStart) -> AgentStartAdditions {
         let text = format!("{} saw {} sections", self.0, start.system_prompt.matches("<extension").count());
-        PromptSection { owner: self.0.into(), text }.into()
+        PromptSection::of_extension(ExtensionName::new(self.0), text).into()
     }
 }
 

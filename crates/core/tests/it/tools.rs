@@ -409,15 +409,13 @@ async fn waits_for_late_tool() {
 async fn adds_existing_tools_and_rejects_duplicates() {
     let script = Script::new(vec![says("ok")]);
     let shared = |name| Arc::new(tool(name, |_| ToolOutput::text("done"))) as Arc<dyn Tool>;
-    let agent = script
-        .agent()
-        .tool(tool("own", |_| ToolOutput::text("done")))
-        .add_tools([shared("one"), shared("two")]);
+    let agent =
+        script.agent().tool(tool("own", |_| ToolOutput::text("done"))).tools([shared("one"), shared("two")]);
     let agent = agent.build().unwrap();
     let names: Vec<String> = agent.tools().iter().map(|spec| spec.name.clone()).collect();
     assert_eq!(names, ["own", "one", "two"]);
 
-    let twice = script.agent().add_tools([shared("one")]).add_tools([shared("two"), shared("one")]);
+    let twice = script.agent().tools([shared("one")]).tools([shared("two"), shared("one")]);
     let error = twice.build().unwrap_err();
     assert_eq!(error.to_string(), r#"a tool named "one" already exists"#);
 }

@@ -4,7 +4,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use futures::StreamExt as _;
 use haft_core::hooks::{CancellationToken, Observer, OnWaitPoint, WaitPoint};
 use haft_core::tool::ToolOutput;
 use haft_protocol::event::AgentEvent;

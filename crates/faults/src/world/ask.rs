@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use futures::StreamExt;
 use haft_core::model::{Model, ModelError, ModelFacts, ModelInfo, ModelRequest, ModelStream};
 use haft_core::tool::{Tool, ToolContext, ToolOutput, ToolSet, ToolSpec};
 use haft_core::{Agent, AgentBuilder, Prompt};

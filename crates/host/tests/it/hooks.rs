@@ -4,12 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::compact::{CompactReason, PendingCompaction};
-use haft_core::hooks::{AgentStart, CompactDecision, MessageDecision, Refusal, ToolDecision, TurnDecision};
+use haft_core::hooks::{
+    AgentStart, CompactDecision, MessageDecision, PromptSection, Refusal, ToolDecision, TurnDecision,
+};
 use haft_core::session::entry::{CustomMessage, SessionEntry};
 use haft_host::{ExtensionState, Host};
 use haft_protocol::RawJson;
 use haft_protocol::content::ContentBlock;
 use haft_protocol::event::AgentEvent;
+use haft_protocol::ids::ExtensionName;
 use haft_protocol::message::{AssistantBlock, Message, Rfc3339Time, StopCause};
 use haft_test_support::FakePeer;
 use serde_json::{Value, json};
@@ -218,7 +221,7 @@ async fn system_prompt_sections_name_their_owner() {
     let counts: Vec<usize> = sections.iter().map(Vec::len).collect();
     assert_eq!(counts, [1, 1, 0, 0]);
     for section in sections.into_iter().flatten() {
-        assert_eq!((section.owner.as_str(), section.text.as_str()), ("guide", "Ask `weather`."));
+        assert_eq!(section, PromptSection::of_extension(ExtensionName::new("guide"), "Ask `weather`."));
     }
     assert_eq!(events.faults(), [fault("guide", "hidden_text"), fault("guide", "hook_error")]);
 }

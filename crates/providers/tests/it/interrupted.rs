@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use futures::StreamExt;
 use haft_core::error::TurnErrorKind;
 use haft_core::session::Session;
 use haft_core::tool::{Tool, ToolConcurrency, ToolContext, ToolOutput, ToolSpec};

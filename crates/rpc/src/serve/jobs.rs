@@ -3,7 +3,7 @@
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use futures::{FutureExt as _, StreamExt as _};
+use futures::FutureExt as _;
 use haft_core::Prompt;
 use haft_core::compact::CompactError;
 use haft_core::error::{TurnError, TurnErrorKind};

@@ -220,7 +220,7 @@ impl Program {
             .hook_source(host.hook_source())
             .after_model_response(Discreet)
             .compaction(CompactSettings { auto: false, reserve: None, keep: Some(1) })
-            .add_tools(own.iter().cloned().chain(host.tools()));
+            .tools(own.iter().cloned().chain(host.tools()));
         let agent = screen.attach_to(agent).build().unwrap();
         host.serve(agent.tool_runner());
         self.agents.lock().unwrap().push(agent.clone());

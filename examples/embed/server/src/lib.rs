@@ -15,7 +15,7 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use futures::{Stream, StreamExt as _, stream};
+use futures::{Stream, stream};
 use haft_core::protocol::event::AgentEvent;
 use haft_core::session::SessionId;
 use haft_core::{Agent, QueueError, Run, RunHandle};

@@ -6,7 +6,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use futures::StreamExt as _;
 use haft_core::Agent;
 use haft_core::model::Model as _;
 use haft_core::protocol::content::joined_text;
@@ -36,7 +35,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Two more lines: start the extensions, and give the agent their hooks and tools.
     let host =
         Host::builder(config).source(move || Discovery::run(&search).into()).events(tell).start().await;
-    let agent = Agent::builder(model).hook_source(host.hook_source()).add_tools(host.tools()).build()?;
+    let agent = Agent::builder(model).hook_source(host.hook_source()).tools(host.tools()).build()?;
 
     let mut run = agent.prompt("What is a step?");
     while let Some(event) = run.next().await {

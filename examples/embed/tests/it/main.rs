@@ -1,6 +1,8 @@
-//! Runs each program of `src/bin` and compares its output.
+//! Runs each program of `src/bin` and compares its output. Compiles the first guesses of newcomers.
 
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod first_guesses;
 
 use std::process::Command;
 
@@ -22,13 +24,65 @@ fn structured_output_is_corrected() {
 }
 
 #[test]
-fn minimal_prints_its_answer() {
-    check(env!("CARGO_BIN_EXE_minimal"), &["An agent is a model, tools, and a loop around both."]);
+fn stream_prints_its_answer() {
+    check(env!("CARGO_BIN_EXE_stream"), &["An agent is a model, tools, and a loop around both."]);
 }
 
 #[test]
-fn custom_tool_answers_the_model() {
-    check(env!("CARGO_BIN_EXE_custom-tool"), &["I looked: teapots: 12 left."]);
+fn typed_tool_answers_the_model() {
+    check(env!("CARGO_BIN_EXE_typed-tool"), &["I looked: spoons: not sold here."]);
+}
+
+#[test]
+fn ask_person_denies_a_call() {
+    let expect = [
+        r#"order {"item":"teapots"}? yes"#,
+        r#"order {"item":"elephants"}? no"#,
+        "The last answer was: not allowed",
+    ];
+    check(env!("CARGO_BIN_EXE_ask-person"), &expect);
+}
+
+#[test]
+fn session_is_continued_and_copied() {
+    let expect = ["Hello, Ada!", "You are Ada.", "Nobody told me.", "4 and 3 messages"];
+    check(env!("CARGO_BIN_EXE_persist-resume-fork"), &expect);
+}
+
+#[test]
+fn sub_agent_answers_its_caller() {
+    check(env!("CARGO_BIN_EXE_sub-agent"), &["The reviewer says: Five syllables are missing."]);
+}
+
+#[test]
+fn cancelled_token_stops_the_run() {
+    check(env!("CARGO_BIN_EXE_cancel"), &["stopped"]);
+}
+
+/// Returns the number of lines of code between the lines `// begin` and `// end`.
+fn marked_lines(source: &str) -> usize {
+    let mut marked = false;
+    let is_marked = |line: &&str| {
+        marked = (marked || *line == "// begin") && *line != "// end";
+        marked && !line.is_empty() && !line.starts_with("//")
+    };
+    source.lines().map(str::trim).filter(is_marked).count()
+}
+
+#[test]
+fn common_tasks_take_few_lines() {
+    let programs = [
+        ("stream", include_str!("../../src/bin/stream.rs"), 6),
+        ("typed-tool", include_str!("../../src/bin/typed-tool.rs"), 5),
+        ("ask-person", include_str!("../../src/bin/ask-person.rs"), 8),
+        ("persist-resume-fork", include_str!("../../src/bin/persist-resume-fork.rs"), 6),
+        ("sub-agent", include_str!("../../src/bin/sub-agent.rs"), 3),
+        ("cancel", include_str!("../../src/bin/cancel.rs"), 3),
+    ];
+    for (name, source, limit) in programs {
+        let lines = marked_lines(source);
+        assert!((1..=limit).contains(&lines), "{name}: {lines} lines; the limit is {limit}");
+    }
 }
 
 #[test]

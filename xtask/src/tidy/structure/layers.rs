@@ -211,6 +211,8 @@ const LAYERS: &[(&str, &[&str])] = &[
         "core",
         &[
             // Texts, files and schemas.
+            "forward",
+            "panics",
             "timeouts",
             "age",
             "json_shape",
@@ -245,6 +247,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "turn",
             "run",
             "agent",
+            "prelude",
         ],
     ),
     (

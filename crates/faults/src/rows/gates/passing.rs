@@ -97,7 +97,7 @@ async fn guard_sees_the_file_that_is_read(world: &mut World) -> Result<()> {
     let steps = call_steps(&[calls, vec![("read", json!({"path": "@./file"}))]].concat());
     let tools = builtin_tools(Arc::new(environment));
     let read = tools.into_iter().filter(|tool| tool.spec().name == "read");
-    let played = world.prompt_with(&steps, |agent| agent.add_tools(read)).await?;
+    let played = world.prompt_with(&steps, |agent| agent.tools(read)).await?;
     let expect = [vec!["refused: DENIED"; names.len()], vec!["content"]].concat();
     ensure!(played.results == expect, "the results are {:?}", played.results);
     Ok(())

@@ -45,8 +45,7 @@ impl BeforeAgentStart for ManagedExtension {
 fn clean_section(entry: &ManagedExtension, section: &str) -> Option<PromptSection> {
     let read = strip_hidden_chars(section);
     report_hidden(entry, read.hidden, "the section of the system prompt");
-    (!read.text.trim().is_empty())
-        .then(|| PromptSection { owner: entry.name().to_string(), text: read.text.into_owned() })
+    (!read.text.trim().is_empty()).then(|| PromptSection::of_extension(entry.name().clone(), read.text))
 }
 
 /// Returns the section that a whole prompt adds to the prompt in the request. The prompt contains sections of

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use futures::StreamExt as _;
 use haft_core::error::TurnErrorKind;
 use haft_test_support::FakePeer;
 use serde_json::{Value, json};

@@ -1,0 +1,116 @@
+//! Hooks that are shared: each trait for an `Arc`, so that one value can serve several hooks of several agents.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use haft_protocol::content::ToolCall;
+use haft_protocol::event::AgentEvent;
+use haft_protocol::ids::ExtensionName;
+
+use super::{
+    AfterBlock, AfterModelResponse, AfterToolExecute, AgentStart, AgentStartAdditions, ApproveTool,
+    ApproverDecision, BeforeAgentStart, BeforeAssistantMessage, BeforeCompact, BeforeFork,
+    BeforeModelRequest, BeforeProviderRequest, BeforeSettle, BeforeSwitch, BeforeToolExecute, BeforeTree,
+    BeforeTurn, BranchDecision, CancellationToken, CompactDecision, FinishedCall, HookRole, HookSet,
+    HookSource, MessageDecision, Observer, OnInput, OnUserBash, OnWaitPoint, OutgoingRequest, PendingCall,
+    PendingFork, PendingMove, PendingSwitch, ProviderRequest, ProviderRequestDecision, ReceivedResponse,
+    RequestDecision, ResponseDecision, ResultDecision, SessionChangeDecision, SettleDecision, SettlingRun,
+    ToolDecision, TurnDecision, UserBash, UserBashDecision, UserInput, UserInputDecision, WaitPoint,
+};
+use crate::compact::PendingCompaction;
+use crate::forward::forward_trait;
+use crate::session::EntryId;
+use crate::tool::{ApprovalRequest, Tool, ToolOutput};
+
+forward_trait!(Observer for [Arc] {
+    fn observe(event: &AgentEvent);
+});
+forward_trait!(HookSource for [Arc] {
+    async late_tool(cancel: &CancellationToken, name: &str) -> Option<Arc<dyn Tool>>;
+    fn hooks() -> HookSet;
+    fn wait_points() -> Vec<Arc<dyn OnWaitPoint>>;
+});
+forward_trait!(OnInput for [Arc] {
+    async on_input(cancel: &CancellationToken, input: &UserInput) -> UserInputDecision;
+});
+forward_trait!(OnUserBash for [Arc] {
+    async on_user_bash(cancel: &CancellationToken, bash: &UserBash) -> UserBashDecision;
+    fn name() -> &str;
+});
+forward_trait!(BeforeSwitch for [Arc] {
+    async before_switch(cancel: &CancellationToken, switch: &PendingSwitch) -> SessionChangeDecision;
+});
+forward_trait!(BeforeFork for [Arc] {
+    async before_fork(cancel: &CancellationToken, fork: &PendingFork) -> SessionChangeDecision;
+});
+forward_trait!(BeforeTree for [Arc] {
+    async before_tree(cancel: &CancellationToken, pending: &PendingMove) -> BranchDecision;
+});
+forward_trait!(BeforeAgentStart for [Arc] {
+    async before_agent_start(cancel: &CancellationToken, start: &AgentStart) -> AgentStartAdditions;
+});
+forward_trait!(BeforeTurn for [Arc] {
+    async before_turn(cancel: &CancellationToken, step: u32) -> TurnDecision;
+});
+forward_trait!(BeforeModelRequest for [Arc] {
+    async before_model_request(cancel: &CancellationToken, request: &OutgoingRequest) -> RequestDecision;
+    fn edit_refused(detail: &str);
+    fn name() -> &str;
+});
+forward_trait!(BeforeProviderRequest for [Arc] {
+    async before_provider_request(
+        cancel: &CancellationToken,
+        request: &ProviderRequest
+    ) -> ProviderRequestDecision;
+});
+forward_trait!(AfterModelResponse for [Arc] {
+    async after_model_response(cancel: &CancellationToken, response: &ReceivedResponse) -> ResponseDecision;
+    fn suppresses_deltas() -> bool;
+    fn name() -> &str;
+});
+forward_trait!(BeforeAssistantMessage for [Arc] {
+    async before_assistant_message(cancel: &CancellationToken, text: &str) -> MessageDecision;
+});
+forward_trait!(BeforeToolExecute for [Arc] {
+    async before_tool_execute(cancel: &CancellationToken, call: &ToolCall) -> ToolDecision;
+    async decide_call(cancel: &CancellationToken, pending: &PendingCall<'_>) -> ToolDecision;
+    async after_block(cancel: &CancellationToken, call: &ToolCall) -> AfterBlock;
+    fn belongs_to(extension: &ExtensionName) -> bool;
+    fn name() -> &str;
+    fn role(tool: &str) -> Option<HookRole>;
+    fn decision_time() -> Option<Duration>;
+    fn handles_unknown_tools() -> bool;
+    fn bypasses_approval(tool: &str) -> bool;
+    fn rewrite_refused(call: &ToolCall, detail: &str);
+});
+forward_trait!(ApproveTool for [Arc] {
+    async approve_tool(cancel: &CancellationToken, call: &ToolCall) -> ApproverDecision;
+    async approve_call(cancel: &CancellationToken, pending: &PendingCall<'_>) -> ApproverDecision;
+    async ask_person(
+        cancel: &CancellationToken,
+        pending: &PendingCall<'_>,
+        request: &ApprovalRequest
+    ) -> Option<ApproverDecision>;
+    async after_denial(cancel: &CancellationToken, call: &ToolCall) -> AfterBlock;
+    fn belongs_to(extension: &ExtensionName) -> bool;
+    fn name() -> &str;
+});
+forward_trait!(AfterToolExecute for [Arc] {
+    async after_tool_execute(
+        cancel: &CancellationToken,
+        finished: &FinishedCall,
+        output: ToolOutput
+    ) -> ResultDecision;
+    fn belongs_to(extension: &ExtensionName) -> bool;
+    fn name() -> &str;
+});
+forward_trait!(BeforeSettle for [Arc] {
+    async before_settle(cancel: &CancellationToken, run: &SettlingRun) -> SettleDecision;
+});
+forward_trait!(BeforeCompact for [Arc] {
+    async before_compact(cancel: &CancellationToken, compacting: &PendingCompaction) -> CompactDecision;
+    fn cut_refused(first_kept: EntryId);
+});
+forward_trait!(OnWaitPoint for [Arc] {
+    async on_wait_point(cancel: &CancellationToken, point: &WaitPoint) -> ();
+});

@@ -1,0 +1,37 @@
+//! The names that most embedding programs need: `use haft_core::prelude::*;`.
+//!
+//! ```
+//! use haft_core::prelude::*;
+//!
+//! fn agent(model: impl Model + 'static) -> Result<Agent, BuildError> {
+//!     let time = function("time", "Returns the time.", |NoArgs {}, _| async { "noon" });
+//!     Agent::builder(model).instructions("You are a clock.").tool(time).build()
+//! }
+//! ```
+
+pub use async_trait::async_trait;
+#[cfg(feature = "schemars")]
+pub use schemars::{self, JsonSchema};
+
+pub use haft_protocol::content::{ContentBlock, ToolCall, joined_text};
+pub use haft_protocol::event::AgentEvent;
+pub use haft_protocol::message::Message;
+
+pub use crate::agent::{Agent, AgentBuilder, BuildError};
+pub use crate::error::{TurnError, TurnErrorKind};
+pub use crate::hooks::{
+    AfterToolExecute, AgentStartAdditions, ApproveTool, ApproverDecision, BeforeAgentStart,
+    BeforeAssistantMessage, BeforeToolExecute, BeforeTurn, CancellationToken, HookSet, MessageDecision,
+    Observer, PromptSection, ResultDecision, ToolDecision, TurnDecision,
+};
+pub use crate::model::{
+    Model, ModelError, ModelErrorKind, ModelInfo, ModelRequest, ModelResponse, ModelStream,
+};
+pub use crate::prompt::SystemPrompt;
+pub use crate::queue::Prompt;
+pub use crate::run::{Run, RunHandle};
+pub use crate::session::store::SessionStore;
+pub use crate::session::{EntryId, Session, SessionError};
+#[cfg(feature = "schemars")]
+pub use crate::tool::{IntoToolOutput, JsonOutput, NoArgs, function};
+pub use crate::tool::{Tool, ToolContext, ToolOutput, ToolSet, ToolSpec};
