@@ -16,7 +16,6 @@ use crate::model::{Model, ModelSource, RequestOptions, RequestReview, ThinkingLe
 use crate::prompt::SystemPrompt;
 use crate::queue::MessageQueues;
 use crate::schema::{SchemaError, SchemaValidator};
-use crate::session::Session;
 use crate::session::entry::{EntryBody, ModelChange, SessionSettings, ThinkingChange, ToolsChange};
 use crate::stats::{ContextUsage, text_tokens};
 use crate::tool::{Tool, ToolOwner, ToolSet, ToolSpec};
@@ -51,12 +50,13 @@ pub(crate) struct AgentConfig {
 
 impl AgentState {
     /// Returns the state of an agent with the same parts and settings, and with an empty transcript in memory.
+    #[cfg(feature = "schemars")]
     pub(crate) fn with_empty_transcript(&self) -> Self {
         let cwd = self.transcript.session.header().cwd;
         Self {
             config: self.config.clone(),
             queues: MessageQueues::default(),
-            transcript: Transcript::new(Session::in_memory(cwd.as_ref())),
+            transcript: Transcript::new(crate::session::Session::in_memory(cwd.as_ref())),
             setup: Mutex::new(self.setup()),
             system: Mutex::new(self.system_prompt()),
             tools: Mutex::new(self.tools()),

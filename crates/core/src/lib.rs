@@ -53,5 +53,6 @@ pub use text_filter::TextFilter;
 
 pub use async_trait::async_trait;
 pub use haft_protocol as protocol;
+#[cfg(feature = "schemars")]
 pub use schemars;
 pub use tokio_util::sync::CancellationToken;

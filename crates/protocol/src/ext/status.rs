@@ -38,7 +38,8 @@ impl From<&str> for StatusText {
 }
 
 /// A part of a text, with its look.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StyledSpan {
     /// The text, without control characters.
     pub text: String,

@@ -45,7 +45,8 @@ pub struct BeforeAgentStartDecision {
 }
 
 /// A message that an extension adds after a prompt: the fields of `send_message`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StartMessage {
     /// The kind, defined by the extension: 1 to 100 bytes.
     #[serde(deserialize_with = "short_name")]
@@ -60,7 +61,7 @@ pub struct StartMessage {
     pub display: bool,
     /// Data for programs, which the model does not see: any JSON value of at most 256 KiB.
     #[serde(default, deserialize_with = "optional_bounded_json", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<serde_json::Value>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Value>"))]
     pub details: Option<RawJson>,
 }
 
