@@ -101,6 +101,7 @@ fn forward_output(output: ToolOutput, line: &mut Vec<u8>) -> Result<()> {
         extension: None,
         synthetic_by: None,
         details: None,
+        entry: None,
     };
     line.clear();
     serde_json::to_writer(&mut *line, &event)?;

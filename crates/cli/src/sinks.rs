@@ -133,6 +133,7 @@ fn tool(text: &str) -> Vec<u8> {
         extension: None,
         synthetic_by: None,
         details: None,
+        entry: None,
     };
     [bytes(&call), bytes(&result)].concat()
 }

@@ -146,8 +146,8 @@ impl QueuedMessages {
 pub enum MessageDelivery {
     /// No run was active: the message is in the session.
     Added {
-        /// The entry of the session; `None` while the session moves to another file.
-        entry: Option<EntryId>,
+        /// The entry of the session.
+        entry: EntryId,
         /// The event about the message. Observers have it; the owners of runs do not.
         event: Box<AgentEvent>,
     },

@@ -208,12 +208,24 @@ impl Session {
         body: impl Into<EntryBody>,
         durability: Durability,
     ) -> impl Future<Output = Result<EntryId, SessionError>> + Send + 'static {
-        let written = self.shared.append(None, body.into(), (self.clock)(), durability);
+        let written = self.append_entry(body.into(), durability);
         async move {
             let (id, synced) = written?;
-            wait_synced(synced).await.map_err(|error| SessionError::NotSynced(Arc::new(error)))?;
-            Ok(id)
+            synced.await.map(|()| id)
         }
+    }
+
+    /// Appends an entry as [`append`](Self::append) does. Returns its id at once.
+    pub(crate) fn append_entry(
+        &self,
+        body: EntryBody,
+        durability: Durability,
+    ) -> Result<(EntryId, impl Future<Output = Result<(), SessionError>> + Send + 'static), SessionError>
+    {
+        let (id, synced) = self.shared.append(None, body, (self.clock)(), durability)?;
+        let synced =
+            async { wait_synced(synced).await.map_err(|error| SessionError::NotSynced(Arc::new(error))) };
+        Ok((id, synced))
     }
 
     /// Appends an entry as [`append`](Self::append) does, with an id that the caller chose. A caller in another process

@@ -39,13 +39,21 @@ struct TranscriptState {
 
 /// A message on its way to disk. Until it is synced, it survives the end of the program, but not a power failure.
 #[must_use = "the message is durable only after `wait_synced`"]
-pub(crate) struct PendingSave(Option<BoxFuture<'static, Result<EntryId, SessionError>>>);
+pub(crate) struct PendingSave {
+    entry: EntryId,
+    synced: Option<BoxFuture<'static, Result<(), SessionError>>>,
+}
 
 impl PendingSave {
+    /// Returns the id of the entry that has the message.
+    pub(crate) fn entry(&self) -> EntryId {
+        self.entry
+    }
+
     /// Waits until the message is on disk.
     pub(crate) async fn wait_synced(self) -> Result<(), SessionError> {
-        match self.0 {
-            Some(saved) => saved.await.map(drop),
+        match self.synced {
+            Some(synced) => synced.await,
             None => Ok(()),
         }
     }
@@ -125,17 +133,16 @@ impl Transcript {
         state.save(&self.session, &MessageEntry { message, answer: None })
     }
 
-    /// Adds a custom message of an extension. If it cannot be written, the caller keeps it. Returns the id of its entry
-    /// unless the session is moving to another file.
+    /// Adds a custom message of an extension. If it cannot be written, the caller keeps it.
     pub(crate) fn add_custom_message(
         &self,
         message: CustomMessage,
         time: Rfc3339Time,
-    ) -> Result<(Option<EntryId>, PendingSave), SessionError> {
+    ) -> Result<PendingSave, SessionError> {
         let mut state = self.lock();
         state.write_unsaved(&self.session)?;
         let content = message.content.clone();
-        let saved = write_entry(&self.session, message.into(), Durability::Soon)?;
+        let saved = write(&self.session, message.into(), Durability::Soon)?;
         Arc::make_mut(&mut state.messages).push(Message::User { content, time });
         Ok(saved)
     }
@@ -309,24 +316,15 @@ impl TranscriptState {
 
 /// Writes one entry. The outcome of the write is known at once; the outcome of the sync later.
 fn write(session: &Session, body: EntryBody, durability: Durability) -> Result<PendingSave, SessionError> {
-    write_entry(session, body, durability).map(|(_, saved)| saved)
-}
-
-/// Writes one entry as [`write`] does. Returns its id if the outcome of the sync is known at once, too.
-fn write_entry(
-    session: &Session,
-    body: EntryBody,
-    durability: Durability,
-) -> Result<(Option<EntryId>, PendingSave), SessionError> {
-    let mut appended = session.append(body, durability).boxed();
-    let saved = match appended.as_mut().now_or_never() {
-        Some(Ok(id)) => return Ok((Some(id), PendingSave(None))),
+    let (entry, synced) = session.append_entry(body, durability)?;
+    let mut synced = synced.boxed();
+    let synced = match synced.as_mut().now_or_never() {
+        Some(Ok(())) => None,
         // The entry is in the log; the caller that waits for the disk receives the error.
-        Some(Err(error @ SessionError::NotSynced(_))) => ready(Err(error)).boxed(),
-        Some(Err(error)) => return Err(error),
-        None => appended,
+        Some(Err(error)) => Some(ready(Err(error)).boxed()),
+        None => Some(synced),
     };
-    Ok((None, PendingSave(Some(saved))))
+    Ok(PendingSave { entry, synced })
 }
 
 #[cfg(test)]

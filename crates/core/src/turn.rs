@@ -52,6 +52,8 @@ pub(crate) struct TurnDriver {
     setup: AgentSetup,
     /// The part of an incomplete answer that the user has seen.
     answer: IncompleteResponse,
+    /// The entry of the last answer.
+    recorded: Option<EntryId>,
     /// The user's messages on their way to disk.
     saving: Vec<PendingSave>,
     /// The number of the user's messages that no hook has handled yet.
@@ -128,10 +130,8 @@ pub(crate) fn add_message(
     let time = agent.current_time();
     let added = agent.queues.add_or_push(message.clone().into(), || {
         agent.transcript.complete_calls(|| agent.current_time())?;
-        let (entry, saved) = agent.transcript.add_custom_message(message.clone(), time.clone())?;
         // The entry survives the end of the program; that is enough for it.
-        drop(saved);
-        Ok(entry)
+        agent.transcript.add_custom_message(message.clone(), time.clone()).map(|saved| saved.entry())
     });
     match added? {
         AddOutcome::Queued(queued) => Ok(MessageDelivery::Queued(queued)),
@@ -178,6 +178,7 @@ impl TurnDriver {
             sections: Vec::new(),
             setup: agent.setup(),
             answer: IncompleteResponse::default(),
+            recorded: None,
             saving: Vec::new(),
             unhandled: 0,
             origin: agent.transcript.session.leaf(),
@@ -267,7 +268,8 @@ impl TurnDriver {
                 TurnPhase::Starting { step, .. } => self.start(*step).await,
                 TurnPhase::Asking { step, last } => self.request_response(*step, *last).await,
                 TurnPhase::Showing { response, held, .. } => {
-                    ResponseDisplay { run: &self.run, response, held: *held }.show().await
+                    let entry = self.recorded;
+                    ResponseDisplay { run: &self.run, response, entry, held: *held }.show().await
                 }
                 TurnPhase::Executing { calls, cut, .. } => {
                     ToolCalls { run: &self.run, setup: &self.setup }.execute(calls, *cut).await
@@ -415,12 +417,14 @@ impl TurnDriver {
         let transcript = &self.run.agent.transcript;
         let (saved, event) = match prompt.to_custom() {
             Some(message) => {
-                let (_, saved) = transcript.add_custom_message(message.clone(), time.clone())?;
+                let saved = transcript.add_custom_message(message.clone(), time.clone())?;
                 (saved, message.into_event(time))
             }
             None => {
                 let message = Message::User { content: content.clone(), time: time.clone() };
-                (transcript.add(message)?, AgentEvent::UserMessage { content, time })
+                let saved = transcript.add(message)?;
+                let entry = Some(saved.entry().to_string());
+                (saved, AgentEvent::UserMessage { content, time, entry })
             }
         };
         self.saving.push(saved);

@@ -68,6 +68,9 @@ pub enum AgentEvent {
         content: Vec<ContentBlock>,
         /// The time, RFC 3339.
         time: Rfc3339Time,
+        /// The entry of the session, for clients that continue from it or copy the session up to it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        entry: Option<String>,
     },
     /// A message of an extension or of a client entered the transcript. The model reads its content
     /// as a user message.
@@ -176,6 +179,9 @@ pub enum AgentEvent {
         content: Vec<AssistantBlock>,
         /// The time, RFC 3339.
         time: Rfc3339Time,
+        /// The entry of the session, for clients that continue from it or copy the session up to it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        entry: Option<String>,
     },
     /// The model called a tool. All calls of one message are announced before the first one runs.
     ToolCall {
@@ -287,6 +293,9 @@ pub enum AgentEvent {
         /// it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         details: Option<RawJson>,
+        /// The entry of the session, for clients that continue from it or copy the session up to it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        entry: Option<String>,
     },
     /// An extension runs a tool through the host, outside the transcript. Events about hooks of
     /// this call have the same id.

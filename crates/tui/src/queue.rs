@@ -267,7 +267,7 @@ mod tests {
         // The agent read it before it could report it as queued.
         queue.push_prompt(&prompt("two"));
         let content = vec![Block::text("two")];
-        queue.update(&AgentEvent::UserMessage { content, time: Rfc3339Time(String::new()) });
+        queue.update(&AgentEvent::UserMessage { content, time: Rfc3339Time(String::new()), entry: None });
         assert_eq!(texts(&queue.take_back().prompts), Vec::<String>::new());
         queue.update(&AgentEvent::AssistantStart);
         assert_eq!(queue, MessageQueue::default());

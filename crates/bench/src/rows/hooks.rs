@@ -180,7 +180,7 @@ impl HookHost {
         // The hook receives only events that belong to a turn.
         let (content, time) =
             (vec![ContentBlock::text("go")], Rfc3339Time("2026-01-01T00:00:00.000Z".to_owned()));
-        hooked.send_event(&AgentEvent::UserMessage { content, time });
+        hooked.send_event(&AgentEvent::UserMessage { content, time, entry: None });
         Ok(hooked)
     }
 

@@ -417,7 +417,7 @@ mod tests {
 
     fn said(text: &str) -> AgentEvent {
         let content = vec![AssistantBlock::Text { text: text.into() }];
-        AgentEvent::AssistantMessage { content, time: Rfc3339Time("T".into()) }
+        AgentEvent::AssistantMessage { content, time: Rfc3339Time("T".into()), entry: None }
     }
 
     /// Returns the answer that remains to be printed after these events.

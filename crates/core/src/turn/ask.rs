@@ -162,12 +162,9 @@ impl TurnDriver {
             native: response.native.clone(),
         };
         let answer = response_metadata(by, response.stop, response.usage);
-        self.run
-            .agent
-            .transcript
-            .add_or_defer(Message::Assistant(message), Some(answer))?
-            .wait_synced()
-            .await?;
+        let saved = self.run.agent.transcript.add_or_defer(Message::Assistant(message), Some(answer))?;
+        self.recorded = Some(saved.entry());
+        saved.wait_synced().await?;
         let cumulative = self.run.agent.transcript.usage();
         self.run.emitter.emit(AgentEvent::Usage { usage: response.usage, cumulative });
         Ok(())
@@ -182,12 +179,15 @@ impl TurnDriver {
     async fn keep_aborted(&mut self) -> TurnInput {
         let kept = match self.keep_partial(StopCause::Aborted) {
             Ok(None) => return TurnInput::Cancelled,
-            Ok(Some((message, saved))) => saved.wait_synced().await.map(|()| message),
+            Ok(Some((message, saved))) => {
+                let entry = saved.entry().to_string();
+                saved.wait_synced().await.map(|()| (message, entry))
+            }
             Err(error) => Err(error),
         };
         match kept {
-            Ok(AssistantMessage { content, time, .. }) => {
-                self.run.emitter.emit(AgentEvent::AssistantMessage { content, time });
+            Ok((AssistantMessage { content, time, .. }, entry)) => {
+                self.run.emitter.emit(AgentEvent::AssistantMessage { content, time, entry: Some(entry) });
                 TurnInput::Cancelled
             }
             Err(error) => error.into(),

@@ -10,12 +10,15 @@ use super::state::{SuppressedDeltas, TurnInput};
 use crate::hooks::MessageDecision;
 use crate::model::ModelResponse;
 use crate::run_context::{NoDecision, RunContext};
+use crate::session::EntryId;
 use crate::session::intervention::InterventionAction;
 
 /// An answer on its way to the user.
 pub(super) struct ResponseDisplay<'a> {
     pub(super) run: &'a RunContext,
     pub(super) response: &'a ModelResponse,
+    /// The entry of the answer.
+    pub(super) entry: Option<EntryId>,
     pub(super) held: SuppressedDeltas,
 }
 
@@ -48,7 +51,8 @@ impl ResponseDisplay<'_> {
             self.emit_text(&content, text);
         }
         self.emit_calls();
-        self.run.emitter.emit(AgentEvent::AssistantMessage { content, time: self.run.agent.current_time() });
+        let (time, entry) = (self.run.agent.current_time(), self.entry.map(|entry| entry.to_string()));
+        self.run.emitter.emit(AgentEvent::AssistantMessage { content, time, entry });
         TurnInput::Shown
     }
 

@@ -351,7 +351,9 @@ impl ToolCalls<'_> {
         };
         // The result is synced soon, and the start of the call is already on disk. The result is reported only after it
         // is in the file.
-        self.run.agent.transcript.add_or_defer(Message::Tool(message), None)?.wait_synced().await?;
+        let saved = self.run.agent.transcript.add_or_defer(Message::Tool(message), None)?;
+        let entry = Some(saved.entry().to_string());
+        saved.wait_synced().await?;
         if let Some(skip) = skip {
             let (id, name, reason) = (id.clone(), name.clone(), skip.reason().to_owned());
             self.run.emitter.emit(AgentEvent::ToolSkipped { id, name, reason });
@@ -364,6 +366,7 @@ impl ToolCalls<'_> {
             extension,
             synthetic_by,
             details,
+            entry,
         });
         if let Some(display) = display {
             self.run.emitter.emit(display.into());

@@ -47,7 +47,7 @@ async fn message_to_an_idle_agent_is_recorded_and_waits_for_an_answer() {
     assert!(!agent.has_unanswered_message());
     let delivered = agent.add_message(message("it is noon")).unwrap();
     let MessageDelivery::Added { entry, event } = delivered else { panic!("{delivered:?}") };
-    assert_eq!(agent.session().leaf(), entry);
+    assert_eq!(agent.session().leaf(), Some(entry));
     let event = line(&event);
     let begins = r#"{"type":"custom_message","owner":"clock","kind":"reminder","content":[{"type":"text","text":"it is noon"}],"display":true,"details":{"hour":12},"#;
     assert!(event.starts_with(begins), "{event}");

@@ -9,6 +9,7 @@ use haft_core::hooks::{
 };
 use haft_core::model::{Model, ModelRequest};
 use haft_core::prompt::SystemPrompt;
+use haft_core::session::{EntryId, Session};
 use haft_core::tool::{NoArgs, Tool, ToolOutput, ToolSet, ToolSpec, function};
 use haft_core::{Agent, BuildError, CancellationToken, InvalidToolError};
 use haft_protocol::RawJson;
@@ -197,6 +198,31 @@ async fn run_can_be_awaited_and_requests_can_be_logged() {
     let json = serde_json::to_value(&request).unwrap();
     assert_eq!((&json["messages"][0]["role"], &json["tools"][0]["name"]), (&"user".into(), &"a".into()));
     assert_eq!(serde_json::to_value(agent.stats()).unwrap()["usage"]["input"], 10);
+}
+
+#[tokio::test]
+async fn events_name_the_entries_to_fork_from() {
+    let dir = tempfile::tempdir().unwrap();
+    let cwd = std::path::Path::new("/work");
+    for session in [Session::in_memory(cwd), Session::create(dir.path(), cwd)] {
+        let script = Script::new(vec![calls(vec![call("t1", "a", "{}")]), says("ok")]);
+        let agent = script.agent().tool(Arc::clone(&echo("a"))).session(session.clone()).build().unwrap();
+        let mut sizes = Vec::new();
+        let mut run = agent.prompt("go");
+        while let Some(event) = run.next().await {
+            let (AgentEvent::UserMessage { entry, .. }
+            | AgentEvent::AssistantMessage { entry, .. }
+            | AgentEvent::ToolResult { entry, .. }) = event
+            else {
+                continue;
+            };
+            let id: EntryId = entry.unwrap().parse().unwrap();
+            let fork = session.fork(Some(id)).unwrap().messages();
+            assert_eq!(fork.last().map(|(last, _)| *last), Some(id));
+            sizes.push(fork.len());
+        }
+        assert_eq!(sizes, [1, 2, 3, 4], "prompt, call, result, answer");
+    }
 }
 
 #[test]

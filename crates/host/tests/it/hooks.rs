@@ -379,7 +379,7 @@ async fn observers_receive_events_in_order_before_shutdown() {
     let happened = [
         AgentEvent::TurnStart { step: 1 },
         AgentEvent::TextDelta { delta: "on".into() },
-        AgentEvent::AssistantMessage { content: message, time: time() },
+        AgentEvent::AssistantMessage { content: message, time: time(), entry: None },
         AgentEvent::ToolCall { id: bash.id, name: bash.name, args: bash.args },
         AgentEvent::TurnEnd { stop: StopCause::End, error: None },
     ];

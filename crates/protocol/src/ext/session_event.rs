@@ -385,6 +385,7 @@ mod tests {
             &AgentEvent::AssistantMessage {
                 content: vec![thinking, block("a"), block("b")],
                 time: Rfc3339Time("2026-11-21T12:00:00Z".into()),
+                entry: None,
             },
             Some(LifecycleEvent::assistant_message("ab".into())),
         );

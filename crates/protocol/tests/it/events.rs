@@ -58,6 +58,7 @@ fn message_events() -> Vec<AgentEvent> {
         AgentEvent::UserMessage {
             content: vec![ContentBlock::text("hi"), ContentBlock::Image(image)],
             time: time(),
+            entry: Some("0f3a5c7e9b1d2f4061728394a5b6c7d8".into()),
         },
         AgentEvent::CustomMessage {
             owner: "clock".into(),
@@ -77,6 +78,7 @@ fn message_events() -> Vec<AgentEvent> {
                 AssistantBlock::ToolCall(read),
             ],
             time: time(),
+            entry: Some("0f3a5c7e9b1d2f4061728394a5b6c7d8".into()),
         },
     ]
 }
@@ -124,6 +126,7 @@ fn tool_events() -> Vec<AgentEvent> {
             extension: Some(ExtensionName::new("files")),
             synthetic_by: None,
             details: None,
+            entry: Some("0f3a5c7e9b1d2f4061728394a5b6c7d8".into()),
         },
         AgentEvent::ToolResult {
             id: call(),
@@ -133,6 +136,7 @@ fn tool_events() -> Vec<AgentEvent> {
             extension: None,
             synthetic_by: Some("cache".into()),
             details: None,
+            entry: None,
         },
     ]
 }
@@ -263,12 +267,12 @@ fn lines(events: &[AgentEvent]) -> String {
 fn messages_and_tools_serialize_as_documented_lines() {
     let events = [message_events(), tool_events()].concat();
     assert_snapshot!(lines(&events), @r#"
-    {"type":"user_message","content":[{"type":"text","text":"hi"},{"type":"image","mime_type":"image/png","bytes":8}],"time":"2026-11-21T12:00:00Z"}
+    {"type":"user_message","content":[{"type":"text","text":"hi"},{"type":"image","mime_type":"image/png","bytes":8}],"time":"2026-11-21T12:00:00Z","entry":"0f3a5c7e9b1d2f4061728394a5b6c7d8"}
     {"type":"custom_message","owner":"clock","kind":"reminder","content":[{"type":"text","text":"it is noon"}],"display":true,"details":{"hour":12},"time":"2026-11-21T12:00:00Z"}
     {"type":"assistant_start"}
     {"type":"text_delta","delta":"he"}
     {"type":"thinking_delta","delta":"hm"}
-    {"type":"assistant_message","content":[{"type":"thinking","text":"hm"},{"type":"text","text":"hello"},{"type":"tool_call","id":"toolu_1","name":"read","args":{"path":"a"}}],"time":"2026-11-21T12:00:00Z"}
+    {"type":"assistant_message","content":[{"type":"thinking","text":"hm"},{"type":"text","text":"hello"},{"type":"tool_call","id":"toolu_1","name":"read","args":{"path":"a"}}],"time":"2026-11-21T12:00:00Z","entry":"0f3a5c7e9b1d2f4061728394a5b6c7d8"}
     {"type":"tool_use_start","id":"toolu_1","name":"read"}
     {"type":"tool_use_args","id":"toolu_1","delta":"{\"pa"}
     {"type":"tool_use_end","id":"toolu_1"}
@@ -283,7 +287,7 @@ fn messages_and_tools_serialize_as_documented_lines() {
     {"type":"tool_end","id":"toolu_1","name":"read","duration_ms":12}
     {"type":"tool_progress","id":"toolu_1","text":"…"}
     {"type":"tool_progress","id":"toolu_1","text":"50 %","replaces":true,"details":{"done":5}}
-    {"type":"tool_result","id":"toolu_1","name":"read","is_error":false,"content":[{"type":"text","text":"a"},{"type":"image","mime_type":"image/png","bytes":8}],"extension":"files"}
+    {"type":"tool_result","id":"toolu_1","name":"read","is_error":false,"content":[{"type":"text","text":"a"},{"type":"image","mime_type":"image/png","bytes":8}],"extension":"files","entry":"0f3a5c7e9b1d2f4061728394a5b6c7d8"}
     {"type":"tool_result","id":"toolu_1","name":"read","is_error":false,"content":[],"synthetic_by":"cache"}
     "#);
 }

@@ -319,7 +319,7 @@ fn image_counts_with_its_data_size() {
     let image = |bytes: usize| {
         let data = "A".repeat(bytes).into();
         let content = vec![ContentBlock::Image(Image { mime_type: "image/png".into(), data })];
-        AgentEvent::UserMessage { content, time: Rfc3339Time("T".into()) }
+        AgentEvent::UserMessage { content, time: Rfc3339Time("T".into()), entry: None }
     };
     let weight = |bytes: usize| {
         let mut outbox = ClientOutbox::new(ROOM, LineEncoding::Typed);

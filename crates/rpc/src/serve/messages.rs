@@ -123,7 +123,7 @@ pub(super) fn send_message(
         DeliveryTime::Now => match agent.add_message(message) {
             Ok(MessageDelivery::Added { entry, event }) => {
                 session.screen.event(*event);
-                let entry = entry.map(|entry| entry.to_string());
+                let entry = Some(entry.to_string());
                 return Ok(SentMessage { reply: SentData { entry, running: turn }, needs_run: turn });
             }
             Ok(MessageDelivery::Queued(queued)) => Ok(queued),

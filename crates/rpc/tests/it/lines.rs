@@ -78,7 +78,7 @@ fn events() -> Vec<AgentEvent> {
     let usage = TokenUsage { input: 1, output: 2, cache_read: 3, cache_write: 4, cost_usd: 0.5 };
     let fault = ExtensionFault { extension: guard(), code: "hello_timeout".into(), message: "silent".into() };
     vec![
-        AgentEvent::UserMessage { content: content(), time: time() },
+        AgentEvent::UserMessage { content: content(), time: time(), entry: None },
         custom_message(),
         AgentEvent::Session { id: "1f".into(), path: Some("/s/1f.jsonl".into()) },
         AgentEvent::QueueUpdate {
@@ -94,7 +94,7 @@ fn events() -> Vec<AgentEvent> {
         AgentEvent::ToolUseArgs { id: id(), delta: "{\"pa".into() },
         AgentEvent::ToolUseEnd { id: id() },
         AgentEvent::Usage { usage, cumulative: usage },
-        AgentEvent::AssistantMessage { content: message(), time: time() },
+        AgentEvent::AssistantMessage { content: message(), time: time(), entry: None },
         AgentEvent::ToolCall { id: id(), name: "read".into(), args: args() },
         AgentEvent::ToolRewritten {
             id: id(),
@@ -114,6 +114,7 @@ fn events() -> Vec<AgentEvent> {
             extension: None,
             synthetic_by: Some("cache".into()),
             details: RawJson::parse(r#"{"diff":{"added":1}}"#).ok(),
+            entry: None,
         },
         AgentEvent::TurnEnd { stop: StopCause::ToolUse, error: None },
         AgentEvent::TurnEnd { stop: StopCause::Error, error: Some("cut".into()) },

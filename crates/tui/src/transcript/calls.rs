@@ -107,7 +107,8 @@ impl OpenCalls {
     }
 
     pub(super) fn apply_tool_result(&mut self, doc: &mut TranscriptDocument, event: &E) {
-        if let E::ToolResult { id, name, is_error, content, extension, synthetic_by, details } = event
+        if let E::ToolResult { id, name, is_error, content, extension, synthetic_by, details, entry: _ } =
+            event
             && let Some(call) = self.call_or_new(doc, id, name)
         {
             call.set_result(content, *is_error, details.as_ref(), extension.as_ref());

@@ -114,7 +114,7 @@ pub(crate) fn json(text: &str) -> RawJson {
 }
 
 pub(crate) fn said(text: &str) -> E {
-    E::UserMessage { content: vec![ContentBlock::text(text)], time: time() }
+    E::UserMessage { content: vec![ContentBlock::text(text)], time: time(), entry: None }
 }
 
 pub(crate) fn delta(text: &str) -> E {
@@ -130,7 +130,7 @@ pub(crate) fn block(text: &str) -> AssistantBlock {
 }
 
 pub(crate) fn answer(blocks: &[AssistantBlock]) -> E {
-    E::AssistantMessage { content: blocks.to_vec(), time: time() }
+    E::AssistantMessage { content: blocks.to_vec(), time: time(), entry: None }
 }
 
 /// Makes the events of a whole text answer.
@@ -168,6 +168,7 @@ pub(crate) fn with_details(name: &str, text: &str, is_error: bool, details: Opti
         extension: None,
         synthetic_by: None,
         details: details.map(json),
+        entry: None,
     }
 }
 

@@ -40,7 +40,7 @@ fn show_image(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     // Both are words as long as the image is not shown.
     let content =
         vec![ContentBlock::text(text.clone()), ContentBlock::Image(Image { mime_type: kind.clone(), data })];
-    stage.event(AgentEvent::UserMessage { content, time: time() });
+    stage.event(AgentEvent::UserMessage { content, time: time(), entry: None });
     Ok(())
 }
 

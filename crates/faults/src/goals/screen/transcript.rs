@@ -70,8 +70,11 @@ pub(super) fn time() -> Rfc3339Time {
 
 pub(super) fn show_user_messages(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     for text in texts {
-        stage
-            .event(AgentEvent::UserMessage { content: vec![ContentBlock::text(text.clone())], time: time() });
+        stage.event(AgentEvent::UserMessage {
+            content: vec![ContentBlock::text(text.clone())],
+            time: time(),
+            entry: None,
+        });
     }
     Ok(())
 }
@@ -80,14 +83,14 @@ pub(super) fn image(stage: &mut HeadlessInterface, texts: &[String]) -> Result<(
     for text in texts {
         let content =
             vec![ContentBlock::Image(Image { mime_type: text.clone(), data: text.as_str().into() })];
-        stage.event(AgentEvent::UserMessage { content, time: time() });
+        stage.event(AgentEvent::UserMessage { content, time: time(), entry: None });
     }
     Ok(())
 }
 
 fn send_answer(stage: &mut HeadlessInterface, content: Vec<AssistantBlock>) {
     stage.event(AgentEvent::AssistantStart);
-    stage.event(AgentEvent::AssistantMessage { content, time: time() });
+    stage.event(AgentEvent::AssistantMessage { content, time: time(), entry: None });
     stage.event(AgentEvent::TurnEnd { stop: StopCause::End, error: None });
 }
 
@@ -129,7 +132,7 @@ fn replace_answer(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()>
     stage.draw();
     // The streamed text is no longer visible; the scene `said` shows that it was visible before.
     let both = format!("{after} {before}");
-    stage.event(AgentEvent::AssistantMessage { content: vec![block(&both)], time: time() });
+    stage.event(AgentEvent::AssistantMessage { content: vec![block(&both)], time: time(), entry: None });
     Ok(())
 }
 
@@ -149,6 +152,7 @@ fn show_thinking(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> 
     stage.event(AgentEvent::AssistantMessage {
         content: vec![AssistantBlock::Thinking { text }],
         time: time(),
+        entry: None,
     });
     Ok(())
 }

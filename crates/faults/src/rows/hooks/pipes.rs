@@ -125,6 +125,7 @@ async fn events(world: &World) -> Result<()> {
     let said = AgentEvent::UserMessage {
         content: vec![ContentBlock::text("x".repeat(EVENT))],
         time: Rfc3339Time("2026-01-01T00:00:00Z".to_owned()),
+        entry: None,
     };
     for _ in 0..EVENTS / BATCH {
         for _ in 0..BATCH {

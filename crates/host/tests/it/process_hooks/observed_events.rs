@@ -141,6 +141,7 @@ async fn unreading_hook_delays_no_one() {
     let said = AgentEvent::UserMessage {
         content: vec![haft_protocol::content::ContentBlock::text(text)],
         time: haft_protocol::message::Rfc3339Time(String::new()),
+        entry: None,
     };
     for _ in 0..500 {
         observers.iter().for_each(|observer| observer.observe(&said));

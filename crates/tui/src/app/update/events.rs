@@ -77,7 +77,7 @@ pub(super) fn show_event(state: &mut AppState, event: &AgentEvent) {
 fn update_from_event(state: &mut AppState, event: &AgentEvent) {
     #[expect(clippy::wildcard_enum_match_arm, reason = "most events are only shown")]
     match event {
-        AgentEvent::UserMessage { content, time: _ } => {
+        AgentEvent::UserMessage { content, time: _, entry: _ } => {
             state.work.start_run();
             if state.session.first_text.is_none() {
                 state.session.set_first_text(&written_text(content));

@@ -186,7 +186,7 @@ impl Fake {
         self.event(AgentEvent::AssistantStart);
         self.event(AgentEvent::TextDelta { delta: text.to_owned() });
         let content = vec![AssistantBlock::Text { text: text.to_owned() }];
-        self.event(AgentEvent::AssistantMessage { content, time: time() });
+        self.event(AgentEvent::AssistantMessage { content, time: time(), entry: None });
         self.event(AgentEvent::TurnEnd { stop: StopCause::End, error: None });
         self.done();
     }
@@ -359,7 +359,7 @@ impl Fake {
                     self.event_of(queue(Vec::new()), session());
                 }
                 let content = vec![ContentBlock::text(said.message.clone())];
-                self.event_of(AgentEvent::UserMessage { content, time: time() }, session());
+                self.event_of(AgentEvent::UserMessage { content, time: time(), entry: None }, session());
             }
             Command::Steer(_) | Command::FollowUp(_) => {
                 let steering = self.waiting.clone();

@@ -76,7 +76,7 @@ impl LineTerminal {
 
     fn said(&mut self, text: &str) {
         let content = vec![AssistantBlock::Text { text: text.to_owned() }];
-        self.event(AgentEvent::AssistantMessage { content, time: time() });
+        self.event(AgentEvent::AssistantMessage { content, time: time(), entry: None });
     }
 
     fn call(&mut self, id: &str, name: &str, args: &str) {
@@ -101,6 +101,7 @@ impl LineTerminal {
             extension: None,
             synthetic_by: None,
             details: None,
+            entry: None,
         });
     }
 }
@@ -364,8 +365,11 @@ fn foreign_lines_are_labeled_or_indented() {
         message: format!("{}\nhaft asks:", "a ".repeat(45)),
     });
     let wrapped = format!("{} haft asks:\nhaft asks:\n", "b".repeat(70));
-    terminal
-        .event(AgentEvent::UserMessage { content: vec![ContentBlock::text(wrapped.clone())], time: time() });
+    terminal.event(AgentEvent::UserMessage {
+        content: vec![ContentBlock::text(wrapped.clone())],
+        time: time(),
+        entry: None,
+    });
     terminal.text(&wrapped);
     terminal.done();
     let text = begins(&mut terminal);

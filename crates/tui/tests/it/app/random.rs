@@ -45,14 +45,16 @@ fn agent_event() -> impl Strategy<Value = AgentEvent> {
     prop_oneof![
         hostile().prop_map(|text| AgentEvent::UserMessage {
             content: vec![ContentBlock::text(text)],
-            time: time()
+            time: time(),
+            entry: None
         }),
         Just(AgentEvent::TurnStart { step: 1 }),
         hostile().prop_map(|delta| AgentEvent::TextDelta { delta }),
         hostile().prop_map(|delta| AgentEvent::ThinkingDelta { delta }),
         hostile().prop_map(|text| AgentEvent::AssistantMessage {
             content: vec![AssistantBlock::Text { text }],
-            time: time()
+            time: time(),
+            entry: None
         }),
         hostile().prop_map(move |name| AgentEvent::ToolCall {
             id: call(),
@@ -73,6 +75,7 @@ fn agent_event() -> impl Strategy<Value = AgentEvent> {
             extension: None,
             synthetic_by: None,
             details: None,
+            entry: None
         }),
         Just(AgentEvent::TurnEnd { stop: StopCause::End, error: None }),
         hostile().prop_map(|message| AgentEvent::Error { message, stage: None, advice: None }),

@@ -111,6 +111,7 @@ fn with_call() -> Fake {
     fake.event(AgentEvent::AssistantMessage {
         content: vec![text, AssistantBlock::ToolCall(call)],
         time: time(),
+        entry: None,
     });
     fake.event(AgentEvent::ToolCall { id, name, args });
     fake

@@ -29,6 +29,7 @@ fn tool_gives(shown: &mut Shown, images: &[(u32, u32)]) {
         extension: None,
         synthetic_by: None,
         details: None,
+        entry: None,
     });
 }
 
@@ -39,8 +40,11 @@ fn areas(shown: &Shown) -> Vec<Rect> {
 #[test]
 fn shows_image_below_prompt() {
     let mut shown = shown(40, 20);
-    shown
-        .event(&E::UserMessage { content: vec![ContentBlock::text("look"), content(100, 60)], time: time() });
+    shown.event(&E::UserMessage {
+        content: vec![ContentBlock::text("look"), content(100, 60)],
+        time: time(),
+        entry: None,
+    });
     shown.event(&said("more"));
     let rows = shown.rows();
     assert_eq!(rows[0], "› look");
@@ -59,7 +63,7 @@ fn shows_tool_images_below_call() {
 #[test]
 fn image_alone_is_a_message() {
     let mut shown = shown(40, 20);
-    shown.event(&E::UserMessage { content: vec![content(100, 60)], time: time() });
+    shown.event(&E::UserMessage { content: vec![content(100, 60)], time: time(), entry: None });
     shown.draw();
     assert_eq!(areas(&shown), [Rect::new(2, 0, 10, 3)]);
 }
@@ -108,7 +112,7 @@ fn layout_is_unchanged_without_image_support() {
     let mut without = Shown::new(40, 20);
     for shown in [&mut with, &mut without] {
         tool_gives(shown, &[(40_000, 40_000)]);
-        shown.event(&E::UserMessage { content: vec![content(70_000, 70_000)], time: time() });
+        shown.event(&E::UserMessage { content: vec![content(70_000, 70_000)], time: time(), entry: None });
     }
     assert_eq!(with.draw(), without.draw());
     assert_eq!(areas(&with), []);
@@ -142,7 +146,7 @@ fn draws_images_on_small_screens() {
     for (width, height) in [(1, 1), (2, 3), (20, 6), (5, 40), (30, 3)] {
         let mut shown = shown(width, height);
         tool_gives(&mut shown, &[(100, 100), (1, 9000), (9000, 1)]);
-        shown.event(&E::UserMessage { content: vec![content(100, 100)], time: time() });
+        shown.event(&E::UserMessage { content: vec![content(100, 100)], time: time(), entry: None });
         for _ in 0..30 {
             shown.draw();
             let screen = Rect::new(0, 0, width, height);

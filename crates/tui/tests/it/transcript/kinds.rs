@@ -48,7 +48,7 @@ fn shows_prompts() {
     let long = "Please look at this picture, and tell me what is wrong with the second column of the table.\n\nThanks!";
     let content = vec![ContentBlock::text(long), image];
     assert_snapshot!(forms(|shown| {
-        shown.event(&E::UserMessage { content: content.clone(), time: time() });
+        shown.event(&E::UserMessage { content: content.clone(), time: time(), entry: None });
         shown.event(&said("and more"));
     }));
 }
@@ -72,7 +72,7 @@ fn attached_files_are_one_row_each() {
         attached_file("a.txt", "one\ntwo\n"),
         attached_file("b.txt", "one"),
     ];
-    shown.event(&E::UserMessage { content, time: time() });
+    shown.event(&E::UserMessage { content, time: time(), entry: None });
     assert_snapshot!(shown.draw(), @"
     › compare @a.txt and @b.txt
       attached a.txt, 2 lines
@@ -168,6 +168,7 @@ fn shows_tool_of_extension() {
             extension: Some(ExtensionName::new("todo")),
             synthetic_by: Some("cache".into()),
             details: None,
+            entry: None,
         });
     }));
 }

@@ -46,19 +46,23 @@ fn happen(shown: &mut Shown, what: u8, which: u8, text: &str) {
     let some = usize::from(which) % 4;
     let (by, text) = (text.to_owned(), text.to_owned());
     shown.event(&match what {
-        0 => E::UserMessage { content, time: time() },
+        0 => E::UserMessage { content, time: time(), entry: None },
         1 => E::AssistantStart,
         2..=4 => E::TextDelta { delta: text },
         5 => E::ThinkingDelta { delta: text },
         6 => E::ToolUseStart { id: call, name },
-        7 => E::AssistantMessage { content: blocks.into_iter().take(some).collect(), time: time() },
+        7 => E::AssistantMessage {
+            content: blocks.into_iter().take(some).collect(),
+            time: time(),
+            entry: None,
+        },
         8 => E::ToolCall { id: call, name, args },
         9 => E::ToolStart { id: call, name, args, label: None },
         10 => E::ToolProgress { id: call, text, replaces: false, details: None },
         11 => E::ToolEnd { id: call, name, duration_ms: u64::from(which) * 1_000 },
         12 => {
             let (extension, synthetic_by) = (Some(extension), Some(by));
-            E::ToolResult { id: call, name, is_error, content, extension, synthetic_by, details }
+            E::ToolResult { id: call, name, is_error, content, extension, synthetic_by, details, entry: None }
         }
         13 => E::HostCallStart { id: call, extension, name, args },
         14 => E::HostCallEnd { id: call, extension, name, is_error, code: None, content, details },
@@ -199,7 +203,7 @@ pub(super) fn conversation() -> impl Strategy<Value = Vec<Message>> {
 pub(super) fn told(message: &Message) -> Vec<E> {
     match message {
         Message::User { content, time } => {
-            vec![E::UserMessage { content: content.clone(), time: time.clone() }]
+            vec![E::UserMessage { content: content.clone(), time: time.clone(), entry: None }]
         }
         Message::Assistant(message) => {
             let mut events = vec![E::AssistantStart];
@@ -216,7 +220,11 @@ pub(super) fn told(message: &Message) -> Vec<E> {
                     }
                 }
             }
-            events.push(E::AssistantMessage { content: message.content.clone(), time: message.time.clone() });
+            events.push(E::AssistantMessage {
+                content: message.content.clone(),
+                time: message.time.clone(),
+                entry: None,
+            });
             events.extend(message.tool_calls().flat_map(|call| {
                 let ToolCall { id, name, args } = call.clone();
                 [
@@ -231,7 +239,16 @@ pub(super) fn told(message: &Message) -> Vec<E> {
         Message::Tool(message) => {
             let ToolMessage { call_id, name, content, is_error, .. } = message.clone();
             let (extension, synthetic_by, details) = (None, None, None);
-            vec![E::ToolResult { id: call_id, name, is_error, content, extension, synthetic_by, details }]
+            vec![E::ToolResult {
+                id: call_id,
+                name,
+                is_error,
+                content,
+                extension,
+                synthetic_by,
+                details,
+                entry: None,
+            }]
         }
     }
 }

@@ -15,12 +15,16 @@ fn told(events: Vec<AgentEvent>) -> Vec<String> {
 }
 
 fn user(text: &str) -> AgentEvent {
-    AgentEvent::UserMessage { content: vec![ContentBlock::text(text)], time: Rfc3339Time(String::new()) }
+    AgentEvent::UserMessage {
+        content: vec![ContentBlock::text(text)],
+        time: Rfc3339Time(String::new()),
+        entry: None,
+    }
 }
 
 fn said(text: &str) -> AgentEvent {
     let content = vec![AssistantBlock::Text { text: text.into() }];
-    AgentEvent::AssistantMessage { content, time: Rfc3339Time(String::new()) }
+    AgentEvent::AssistantMessage { content, time: Rfc3339Time(String::new()), entry: None }
 }
 
 fn call(id: &str, name: &str) -> AgentEvent {
@@ -38,6 +42,7 @@ fn result(id: &str, name: &str) -> AgentEvent {
         extension: None,
         synthetic_by: None,
         details: None,
+        entry: None,
     }
 }
 
@@ -130,7 +135,16 @@ fn answered(id: &str, name: &str) -> AgentEvent {
         panic!("above")
     };
     let synthetic_by = Some("cache".to_owned());
-    AgentEvent::ToolResult { id, name, is_error, content, extension: None, synthetic_by, details: None }
+    AgentEvent::ToolResult {
+        id,
+        name,
+        is_error,
+        content,
+        extension: None,
+        synthetic_by,
+        details: None,
+        entry: None,
+    }
 }
 
 #[test]

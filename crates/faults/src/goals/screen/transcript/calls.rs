@@ -79,7 +79,7 @@ fn end(stage: &mut HeadlessInterface, id: ToolCallId, name: &str, came: CallOutc
     let name = name.to_owned();
     stage.event(E::ToolEnd { id: id.clone(), name: name.clone(), duration_ms: 1_200 });
     let is_error = stage.next_call().is_multiple_of(2);
-    stage.event(E::ToolResult { id, name, is_error, content, extension, synthetic_by, details });
+    stage.event(E::ToolResult { id, name, is_error, content, extension, synthetic_by, details, entry: None });
 }
 
 fn run_command(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
