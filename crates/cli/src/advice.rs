@@ -38,7 +38,7 @@ fn flag_hint(advice: Advice) -> Option<&'static str> {
         Advice::Model => "--model selects one, `haft --list-models` lists the known models",
         Advice::MaxSteps => "--max-steps sets the limit",
         Advice::Session => "--no-session runs without a session file",
-        Advice::ExtensionLog => "`haft ext logs` shows the details",
+        Advice::ExtensionLog => "`haft ext logs NAME` shows the details",
         _ => return None,
     })
 }

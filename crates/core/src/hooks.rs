@@ -318,10 +318,16 @@ impl PromptSection {
     }
 }
 
-impl<T: Into<String>> From<T> for PromptSection {
+impl From<String> for PromptSection {
     /// Creates a section of the embedder.
-    fn from(text: T) -> Self {
-        Self { text: text.into(), extension: None }
+    fn from(text: String) -> Self {
+        Self { text: text, extension: None }
+    }
+}
+
+impl From<&str> for PromptSection {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
     }
 }
 

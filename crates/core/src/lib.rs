@@ -1,8 +1,8 @@
 //! The agent: a model, tools, hooks, and the loop that connects them.
 //!
 //! Audience: programs that embed an agent, and haft's own front ends. Guarantees: a turn always ends; a tool runs only
-//! with arguments that every gate saw; a panic of a tool, hook, model or observer ends nothing else. Out of scope: processes, the terminal,
-//! extensions.
+//! with arguments that every gate saw; a panic in the async code of a tool, hook or model, or in an observer, ends
+//! nothing else. Out of scope: processes, the terminal, extensions.
 
 pub mod age;
 pub mod chain;

@@ -18,20 +18,21 @@ pub use haft_protocol::event::AgentEvent;
 pub use haft_protocol::message::Message;
 
 pub use crate::agent::{Agent, AgentBuilder, BuildError};
-pub use crate::error::{TurnError, TurnErrorKind};
+pub use crate::error::{OutputError, TurnError, TurnErrorKind};
 pub use crate::hooks::{
     AfterToolExecute, AgentStartAdditions, ApproveTool, ApproverDecision, BeforeAgentStart,
     BeforeAssistantMessage, BeforeToolExecute, BeforeTurn, CancellationToken, HookSet, MessageDecision,
     Observer, PromptSection, ResultDecision, ToolDecision, TurnDecision,
 };
 pub use crate::model::{
-    Model, ModelError, ModelErrorKind, ModelInfo, ModelRequest, ModelResponse, ModelStream,
+    Model, ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelRequest, ModelResponse, ModelStream,
+    OutputSchema, ThinkingLevel, ToolChoice,
 };
 pub use crate::prompt::SystemPrompt;
-pub use crate::queue::Prompt;
+pub use crate::queue::{Prompt, QueueError};
 pub use crate::run::{Run, RunHandle};
 pub use crate::session::store::SessionStore;
-pub use crate::session::{EntryId, Session, SessionError};
+pub use crate::session::{Durability, EntryId, EntryStore, Session, SessionError};
 #[cfg(feature = "schemars")]
 pub use crate::tool::{IntoToolOutput, JsonOutput, NoArgs, function};
 pub use crate::tool::{Tool, ToolContext, ToolOutput, ToolSet, ToolSpec};

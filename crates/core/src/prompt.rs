@@ -61,10 +61,16 @@ pub struct SystemPrompt {
     pub skills: Vec<SkillSummary>,
 }
 
-impl<T: Into<String>> From<T> for SystemPrompt {
+impl From<String> for SystemPrompt {
     /// Creates a prompt with this identity: the embedder's instructions.
-    fn from(text: T) -> Self {
-        Self { identity: Some(text.into()), ..Self::default() }
+    fn from(text: String) -> Self {
+        Self { identity: Some(text), ..Self::default() }
+    }
+}
+
+impl From<&str> for SystemPrompt {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
     }
 }
 

@@ -41,9 +41,28 @@ pub struct CustomOrigin {
     pub details: Option<RawJson>,
 }
 
-impl<T: Into<String>> From<T> for Prompt {
-    fn from(text: T) -> Self {
+impl From<String> for Prompt {
+    fn from(text: String) -> Self {
         Self { content: vec![ContentBlock::text(text)], custom: None }
+    }
+}
+
+impl From<&str> for Prompt {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
+    }
+}
+
+impl From<&String> for Prompt {
+    fn from(text: &String) -> Self {
+        text.as_str().into()
+    }
+}
+
+impl From<Vec<ContentBlock>> for Prompt {
+    /// Creates a prompt with text and images.
+    fn from(content: Vec<ContentBlock>) -> Self {
+        Self { content, custom: None }
     }
 }
 

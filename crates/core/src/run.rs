@@ -96,7 +96,7 @@ impl Run {
         self.cancel.clone()
     }
 
-    /// Has a token of the owner cancel the run, too, for example the token of a request that the run serves. The run does
+    /// Cancels the run when `parent` is cancelled, for example the token of a request that the run serves. The run does
     /// not cancel the owner's token.
     ///
     /// ```
@@ -169,6 +169,9 @@ impl Run {
     /// Demands that the run ends with JSON that fits a schema. Providers with structured output guarantee it; with the
     /// others, the model gives its answer as a call of a tool. haft checks each answer, and asks the model for a
     /// correction up to two times. Has no effect after the first event.
+    ///
+    /// The agent checks the model's own text. If a [`BeforeAssistantMessage`](crate::hooks::BeforeAssistantMessage) hook
+    /// replaces it, the result is the replacement, which is not corrected.
     ///
     /// The corrections are messages of the user in the transcript. [`answer_json`](Self::answer_json) and
     /// [`answer_as`](Self::answer_as) set the schema themselves.

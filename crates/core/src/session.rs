@@ -39,7 +39,7 @@ use haft_protocol::message::{Message, Rfc3339Time};
 use crate::timeouts;
 use disk::{Disk, RealDisk};
 use entry::{EntryBody, FORMAT_VERSION, ForkOrigin, MessageEntry, SessionEntry, SessionHeader};
-use state::{AppendOutcome, SessionState, SyncTask};
+use state::{AppendOutcome, SessionState, SyncTask, append_lines};
 use sync::{SyncHandle, SyncReceiver};
 
 pub use context::{INTERRUPTED, NOT_RUN, SessionContext, build_context};
@@ -53,7 +53,8 @@ pub use tags::tag_text;
 pub use tree::{fold_tags, labels, left_branch};
 pub use watch::{SessionChange, SessionWatcher};
 
-/// The guarantee that an entry needs before it is acknowledged. In both cases it survives the end of the program.
+/// The guarantee that an entry needs before it is acknowledged. In a file, it survives the end of the program in both
+/// cases; for a store of the program, see [`Session::in_store`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Durability {
     /// The entry is on disk and survives a power failure.
@@ -165,8 +166,11 @@ impl Session {
     /// has no lines. A session without content leaves nothing in the store. All entries stay in memory. No lock
     /// prevents another process from using the same lines. Blocks the thread while it loads the lines.
     ///
+    /// An entry for which the agent does not wait ([`Durability::Soon`]) is in the store within a second, or after
+    /// [`flush`](Self::flush): unlike a file, the store does not have it yet if the program ends before that.
+    ///
     /// # Errors
-    /// [`SessionError::Newer`], [`SessionError::Io`].
+    /// [`SessionError::Newer`], [`SessionError::Store`].
     pub fn in_store(store: Arc<dyn EntryStore>, cwd: &Path) -> Result<Self, SessionError> {
         SessionState::in_store(store, cwd).map(Self::new)
     }
@@ -175,7 +179,8 @@ impl Session {
     /// are stored with the next one, or by [`flush`](Self::flush).
     ///
     /// # Errors
-    /// [`SessionError::AlreadySaved`] if the session has a file or a store.
+    /// [`SessionError::AlreadySaved`] if the session has a file or a store, or the store has lines;
+    /// [`SessionError::Store`].
     pub fn save_in(&self, store: Arc<dyn EntryStore>) -> Result<(), SessionError> {
         self.shared.lock().save_in(store)
     }
@@ -487,7 +492,7 @@ fn sync(state: &Mutex<SessionState>) -> Result<(), SessionError> {
                 }
             }
             SyncTask::Store { store, lines, given } => {
-                let outcome = store.append_lines(&lines);
+                let outcome = append_lines(store.as_ref(), &lines);
                 return lock(state).finish_store(lines.len(), given, outcome);
             }
             SyncTask::Move(moving) => {
@@ -545,8 +550,18 @@ pub enum SessionError {
     #[error("the session already has an entry {0}; choose another id")]
     DuplicateId(EntryId),
     /// The session is saved in another place already.
-    #[error("the session already has a file or a store; fork it")]
+    #[error(
+        "the session already has a file or a store, or the store has another session; save a fork in an empty store"
+    )]
     AlreadySaved,
+    /// The store of the embedding program failed.
+    #[error("cannot {doing} the program's store: {cause}")]
+    Store {
+        /// The action that failed.
+        doing: &'static str,
+        /// The store's error.
+        cause: Arc<io::Error>,
+    },
     /// No session, or more than one session, matches the id prefix.
     #[error("{}", match count { 0 => format!("no session matches {name:?}"), _ => format!("{count} sessions match {name:?}; give a longer part of the id") })]
     NotFound {
@@ -573,6 +588,10 @@ impl SessionError {
             return Self::Locked { path: path.to_owned() };
         }
         Self::Io { doing, path: path.to_owned(), cause: Arc::new(source) }
+    }
+
+    fn from_store(doing: &'static str, source: io::Error) -> Self {
+        Self::Store { doing, cause: Arc::new(source) }
     }
 }
 

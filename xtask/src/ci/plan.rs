@@ -112,6 +112,8 @@ fn compile_lane(depth: CheckDepth) -> StepLane {
             .env("RUSTDOCFLAGS", "-D warnings"),
         CiStep::cargo("doc-tests", "test --workspace --doc --no-fail-fast"),
     ];
+    // The workspace turns on all features, so nothing else compiles the libraries without them.
+    steps.push(CiStep::cargo("few-features", "check -p haft-protocol -p haft-core --no-default-features"));
     if depth == CheckDepth::Full {
         steps.push(CiStep::xtask("libraries", "libraries"));
         steps.push(CiStep::xtask("deny", "deny"));

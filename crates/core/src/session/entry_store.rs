@@ -2,7 +2,11 @@
 
 use std::io;
 
-/// The lines of one session in a store of the embedding program, such as a table of a database.
+/// The lines of one session in a store of the embedding program, such as a table of a database. A line is one entry in
+/// JSON and ends with a newline.
+///
+/// haft calls the methods on threads without a runtime. An async database runs there with
+/// [`Handle::block_on`](tokio::runtime::Handle::block_on) of a handle that the store keeps. A panic counts as an error.
 ///
 /// ```
 /// use std::io;
@@ -38,7 +42,8 @@ use std::io;
 /// # }
 /// ```
 pub trait EntryStore: Send + Sync {
-    /// Returns all lines that were appended so far; nothing for a new session. May block the thread.
+    /// Returns all lines that were appended so far, in order; nothing for a new session. Empty lines, and the absence of
+    /// the last newline, make no difference. May block the thread.
     ///
     /// # Errors
     /// The store's error; the session is not opened.

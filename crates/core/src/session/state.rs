@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -21,6 +22,7 @@ use super::relocation::{LogRelocation, RelocatedLog};
 use super::tree::{SessionTree, fold_tags};
 use super::watch::{SessionChange, SessionWatchers};
 use super::{build_context, header, resume};
+use crate::panics::panic_message;
 
 pub(super) struct SessionState {
     pub(super) header: SessionHeader,
@@ -184,14 +186,16 @@ impl SessionState {
     }
 
     pub(super) fn in_store(store: Arc<dyn EntryStore>, cwd: &Path) -> Result<Self, SessionError> {
-        let place = Path::new("the store of the session");
-        let lines = store.load_lines().map_err(|error| SessionError::from_io("read", place, error))?;
+        let loaded = load_lines(store.as_ref())?;
+        let lines: Vec<u8> = whole_lines(&loaded).flat_map(|line| [line, b"\n"].concat()).collect();
         let begun = !lines.is_empty();
-        let kept = SessionStorage::Store { store, owed: Vec::new(), begun };
+        // A store of rows may have joined them without the last newline. In a store of bytes, the next line needs it.
+        let owed = if begun && !loaded.ends_with(b"\n") { b"\n".to_vec() } else { Vec::new() };
+        let kept = SessionStorage::Store { store, owed, begun };
         if !begun {
             return Ok(Self::new(header(cwd, None), kept));
         }
-        let recovered = recover(&lines);
+        let (recovered, place) = (recover(&lines), Path::new("in the program's store"));
         match recovered.header.as_ref().and_then(SessionHeader::newer_version) {
             Some(version) => Err(SessionError::Newer { path: place.to_owned(), version }),
             None => Ok(Self::from_recovered(recovered, place, |_| kept)),
@@ -199,7 +203,8 @@ impl SessionState {
     }
 
     pub(super) fn save_in(&mut self, store: Arc<dyn EntryStore>) -> Result<(), SessionError> {
-        if !matches!(self.kept, SessionStorage::Memory) {
+        let has_lines = whole_lines(&load_lines(store.as_ref())?).next().is_some();
+        if !matches!(self.kept, SessionStorage::Memory) || has_lines {
             return Err(SessionError::AlreadySaved);
         }
         let begun = self.tree.all().iter().any(|entry| entry.body.is_content());
@@ -367,7 +372,7 @@ impl SessionState {
     pub(super) fn next_sync_task(&self) -> Result<SyncTask, SessionError> {
         let (disk, log, broken, known) = match &self.kept {
             SessionStorage::File { disk, log, broken, known } => (disk, log, broken, known),
-            SessionStorage::Store { store, owed, .. } if !owed.is_empty() => {
+            SessionStorage::Store { store, owed, .. } if has_lines(owed) => {
                 let (store, lines) = (Arc::clone(store), owed.clone());
                 return Ok(SyncTask::Store { store, lines, given: self.given });
             }
@@ -436,8 +441,7 @@ impl SessionState {
         outcome: io::Result<()>,
     ) -> Result<(), SessionError> {
         let SessionStorage::Store { owed, .. } = &mut self.kept else { return Ok(()) };
-        let place = Path::new("the store of the session");
-        outcome.map_err(|error| SessionError::from_io("write", place, error))?;
+        outcome.map_err(|error| SessionError::from_store("save entries to", error))?;
         owed.drain(..length.min(owed.len()));
         self.safe = self.safe.max(given);
         Ok(())
@@ -462,7 +466,7 @@ impl SessionState {
     pub(super) fn is_synced(&self) -> bool {
         match &self.kept {
             SessionStorage::File { broken, .. } => broken.is_none() && self.safe == self.given,
-            SessionStorage::Store { owed, .. } => owed.is_empty(),
+            SessionStorage::Store { owed, .. } => !has_lines(owed),
             SessionStorage::Memory | SessionStorage::NotCreated { .. } | SessionStorage::ReadOnly { .. } => {
                 true
             }
@@ -584,6 +588,29 @@ impl SessionState {
     pub(super) fn branch(&self) -> Vec<Arc<SessionEntry>> {
         self.tree.branch(self.leaf).unwrap_or_default()
     }
+}
+
+/// True if the owed bytes contain an entry, and not only the newline before the next one.
+fn has_lines(owed: &[u8]) -> bool {
+    owed.len() > 1
+}
+
+/// Returns the lines that are not empty.
+fn whole_lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
+}
+
+/// Loads the lines of a store, whose code can panic.
+fn load_lines(store: &dyn EntryStore) -> Result<Vec<u8>, SessionError> {
+    let loaded = catch_unwind(AssertUnwindSafe(|| store.load_lines()));
+    let loaded = loaded.unwrap_or_else(|panic| Err(io::Error::other(panic_message(panic.as_ref()))));
+    loaded.map_err(|error| SessionError::from_store("load the session from", error))
+}
+
+/// Appends lines to a store, whose code can panic.
+pub(super) fn append_lines(store: &dyn EntryStore, lines: &[u8]) -> io::Result<()> {
+    let appended = catch_unwind(AssertUnwindSafe(|| store.append_lines(lines)));
+    appended.unwrap_or_else(|panic| Err(io::Error::other(panic_message(panic.as_ref()))))
 }
 
 fn log_snapshot(log: &SessionLog, known: bool) -> LogSnapshot {

@@ -68,13 +68,18 @@ struct SyncWorker<F> {
 
 impl<F: Fn() -> Result<(), SessionError>> SyncWorker<F> {
     fn run(self) {
+        let mut failed = false;
         while let Ok(first) = self.receiver.recv() {
             let mut round = vec![first];
             self.collect(&mut round);
             // Later writes request their own sync.
             self.pending.store(false, Ordering::Release);
             round.extend(self.receiver.try_iter());
-            self.sync(round);
+            failed = self.sync(round).is_err();
+        }
+        // No caller can ask again, so entries of the last rounds have this last attempt.
+        if failed {
+            let _ = (self.sync)();
         }
     }
 
@@ -90,11 +95,12 @@ impl<F: Fn() -> Result<(), SessionError>> SyncWorker<F> {
     }
 
     /// Performs one sync for all requests, because it covers everything written so far.
-    fn sync(&self, round: Vec<SyncRequest>) {
+    fn sync(&self, round: Vec<SyncRequest>) -> Result<(), SessionError> {
         let outcome = (self.sync)();
         for waiter in round.into_iter().filter_map(|request| request.waiter) {
             // A caller that stopped waiting does not need the outcome.
             let _ = waiter.send(outcome.clone());
         }
+        outcome
     }
 }

@@ -128,6 +128,10 @@ impl<'a> RequestDraft<'a> {
 
     fn check_choice(&self, options: &RequestOptions) -> Result<(), String> {
         match &options.tool_choice {
+            Some(ToolChoice::Required | ToolChoice::Tool(_)) if self.demand.is_answered => {
+                Err("only the first answer of a run can be made to call a tool, or the run would never end"
+                    .to_owned())
+            }
             Some(ToolChoice::Tool(name)) if !self.request.tools.iter().any(|tool| tool.name == *name) => {
                 Err(format!("the tool choice names {name:?}, but no such tool is offered to the model"))
             }

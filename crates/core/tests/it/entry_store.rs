@@ -93,8 +93,8 @@ async fn entries_that_the_store_refused_are_stored_later() {
     let agent = Script::new(vec![says("one"), says("two")]).agent().session(session.clone()).build().unwrap();
     store.fails.store(true, Ordering::Relaxed);
     let TurnErrorKind::Session { reason } = run(&agent).await.1.unwrap_err().kind else { panic!("another") };
-    assert!(reason.contains("the store of the session: the database is away"), "{reason}");
-    assert!(matches!(session.flush().await, Err(SessionError::Io { .. })));
+    assert!(reason.contains("the program's store: the database is away"), "{reason}");
+    assert!(matches!(session.flush().await, Err(SessionError::Store { .. })));
     assert_eq!(store.line_kinds(), [""; 0]);
 
     store.fails.store(false, Ordering::Relaxed);
@@ -118,6 +118,65 @@ async fn last_handle_stores_everything() {
     assert_eq!(open_session(&store).name().unwrap().as_deref(), Some("a"));
 }
 
+/// Keeps lines as rows, and panics at each append on demand.
+#[derive(Default)]
+struct Rows {
+    rows: Mutex<Vec<String>>,
+    panics: AtomicBool,
+}
+
+impl EntryStore for Rows {
+    fn load_lines(&self) -> io::Result<Vec<u8>> {
+        Ok(self.rows.lock().unwrap().join("\n").into_bytes())
+    }
+
+    fn append_lines(&self, lines: &[u8]) -> io::Result<()> {
+        assert!(!self.panics.load(Ordering::Relaxed), "on purpose");
+        let lines = String::from_utf8(lines.to_vec()).unwrap();
+        self.rows.lock().unwrap().extend(lines.lines().map(str::to_owned));
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn rows_without_newlines_lose_no_entry() {
+    let store = Arc::new(Rows::default());
+    for name in ["a", "b", "c"] {
+        let session = Session::in_store(store.clone(), Path::new("/work")).unwrap();
+        assert_eq!(session.take_repairs(), []);
+        session.append(Name { name: name.into() }, Durability::Now).await.unwrap();
+    }
+    let session = Session::in_store(store, Path::new("/work")).unwrap();
+    assert_eq!((session.entries().unwrap().len(), session.take_repairs()), (3, Vec::new()));
+}
+
+#[tokio::test]
+async fn panic_of_the_store_is_an_error_of_one_append() {
+    let store = Arc::new(Rows::default());
+    let session = Session::in_store(store.clone(), Path::new("/work")).unwrap();
+    store.panics.store(true, Ordering::Relaxed);
+    let refused = session.append(Name { name: "a".into() }, Durability::Now).await;
+    assert!(refused.unwrap_err().to_string().contains("on purpose"));
+    store.panics.store(false, Ordering::Relaxed);
+    session.append(Name { name: "b".into() }, Durability::Now).await.unwrap();
+    assert_eq!(Session::in_store(store, Path::new("/work")).unwrap().entries().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn entries_of_a_failed_round_are_stored_with_the_last_handle() {
+    let store = Arc::new(Lines::default());
+    let session = open_session(&store);
+    store.fails.store(true, Ordering::Relaxed);
+    assert!(session.append(Name { name: "a".into() }, Durability::Now).await.is_err());
+    store.fails.store(false, Ordering::Relaxed);
+    drop(session);
+    while store.line_kinds().is_empty() {
+        // sleep: the thread of the session ends after its last attempt
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    assert_eq!(open_session(&store).name().unwrap().as_deref(), Some("a"));
+}
+
 #[tokio::test]
 async fn fork_is_saved_in_another_store() {
     let (store, other) = (Arc::new(Lines::default()), Arc::new(Lines::default()));
@@ -131,6 +190,8 @@ async fn fork_is_saved_in_another_store() {
     assert_eq!((again.name().unwrap().as_deref(), again.id()), (Some("a"), fork.id()));
     assert_eq!(again.header().forked_from.map(|origin| origin.session), Some(session.id()));
     assert_eq!(store.line_kinds().len(), 3);
-    let twice = fork.save_in(other);
+    let taken = session.fork(Some(first)).unwrap().save_in(other.clone());
+    assert!(matches!(taken, Err(SessionError::AlreadySaved)), "{taken:?}");
+    let twice = fork.save_in(Arc::new(Lines::default()));
     assert!(matches!(twice, Err(SessionError::AlreadySaved)), "{twice:?}");
 }

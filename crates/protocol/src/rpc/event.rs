@@ -146,7 +146,7 @@ pub enum RpcEvent {
         styled: Vec<StyledSpan>,
     },
     /// An extension changed its commands, tools or shortcuts after its start. For slow clients, only one
-    /// event of an extension waits. `list_commands` and `list_extensions` return the present ones.
+    /// event of an extension waits. `list_commands` and `list_extensions` return the current ones.
     RegistrationsChanged {
         /// The extension.
         extension: ExtensionName,

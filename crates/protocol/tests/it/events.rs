@@ -318,7 +318,7 @@ fn other_events_serialize_as_documented_lines() {
     {"type":"settled"}
     {"type":"done"}
     {"type":"error","message":"no key"}
-    {"type":"error","message":"no key","stage":"model"}
+    {"type":"error","message":"no key","stage":"model","advice":"api_key"}
     {"type":"ext_notify","extension":"todo","level":"success","message":"saved"}
     {"type":"ext_display","extension":"todo","text":"3 todos"}
     {"type":"ext_clear_notes","extension":"todo"}

@@ -136,7 +136,8 @@ fn advice_hint(advice: Advice) -> Option<&'static str> {
         Advice::Provider | Advice::Model => Some("run /model to select a model, or /login to save a key"),
         Advice::MaxSteps => Some("send a prompt to continue"),
         Advice::ExtensionLog => Some("run /ext for details"),
-        Advice::BaseUrl | Advice::Session => None,
+        Advice::Session => Some("`haft --no-session` runs without a session file"),
+        Advice::BaseUrl => None,
         _ => None,
     }
 }

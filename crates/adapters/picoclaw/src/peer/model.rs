@@ -73,7 +73,7 @@ fn accept_edit(
     let options = options.map(|LlmOptions { max_tokens, temperature, .. }| RequestOptions {
         max_tokens,
         temperature,
-        ..RequestOptions::default()
+        ..own.options.clone()
     });
     ContextChange {
         messages,
