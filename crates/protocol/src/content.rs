@@ -10,7 +10,7 @@ use crate::json::RawJson;
 
 pub use data::ImageData;
 pub use shown_content::ShownContent;
-pub(crate) use shown_content::serialize_shown;
+pub(crate) use shown_content::shown;
 
 /// An image in a message: base64 data and a MIME type.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -55,5 +55,6 @@ mod reader;
 mod scan;
 mod shared_line;
 mod surrogate;
+mod tagged;
 
 pub use json::RawJson;

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::ContentBlock;
+use super::{ContentBlock, Image};
 
 /// A piece of content in events and replies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,11 +48,29 @@ impl ShownContent<'_> {
     }
 }
 
-pub(crate) fn serialize_shown<S: Serializer>(
-    content: &[ContentBlock],
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(content.iter().map(ShownContent::from))
+/// Content in events, for serde. An image that was read has its type and no data.
+pub(crate) mod shown {
+    use super::*;
+
+    pub(crate) fn serialize<S: Serializer>(
+        content: &[ContentBlock],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(content.iter().map(ShownContent::from))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<ContentBlock>, D::Error> {
+        let content = Vec::<ShownContent<'static>>::deserialize(deserializer)?;
+        let block = |shown| match shown {
+            ShownContent::Text { text } => ContentBlock::text(text),
+            ShownContent::Image { mime_type, .. } => {
+                ContentBlock::Image(Image { mime_type: mime_type.into_owned(), data: "".into() })
+            }
+        };
+        Ok(content.into_iter().map(block).collect())
+    }
 }
 
 /// Returns the number of bytes that a base64 text decodes to.

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use haft_protocol::event::AgentEvent;
 use haft_protocol::rpc::{
-    BOUNDS, CommandKind, ErrorCode, EventLine, ReplyData, RpcEvent, RpcRequest, RpcResponse, read_request,
+    BOUNDS, ClientEvent, CommandKind, ErrorCode, EventLine, ReplyData, RpcEvent, RpcRequest, RpcResponse,
+    ServerLine, read_request,
 };
 use serde_json::Value;
 
@@ -47,6 +48,55 @@ fn every_reply_and_event_matches_the_fixture() {
     assert_eq!(lines, fixture("server.jsonl", &lines));
     for (text, sample) in lines.lines().zip(samples::replies()) {
         assert_eq!(serde_json::from_str::<RpcResponse>(text).unwrap(), sample, "{text}");
+    }
+}
+
+/// Removes the data of images, which events do not have.
+fn without_image_data(mut event: EventLine) -> EventLine {
+    use haft_protocol::content::ContentBlock;
+    if let ClientEvent::Agent(
+        AgentEvent::UserMessage { content, .. }
+        | AgentEvent::CustomMessage { content, .. }
+        | AgentEvent::ToolResult { content, .. }
+        | AgentEvent::HostCallEnd { content, .. },
+    ) = &mut event.event
+    {
+        for block in content {
+            if let ContentBlock::Image(image) = block {
+                image.data = "".into();
+            }
+        }
+    }
+    event
+}
+
+#[test]
+fn client_reads_every_line_of_a_server() {
+    let replies = samples::replies().into_iter().map(ServerLine::Reply);
+    let events = samples::events().into_iter().map(|event| ServerLine::Event(without_image_data(event)));
+    for (text, sample) in server().lines().zip(replies.chain(events)) {
+        assert_eq!(ServerLine::decode(text).unwrap(), sample, "{text}");
+    }
+}
+
+#[test]
+fn client_reads_arguments_without_a_loss() {
+    let text = r#"{"type":"tool_call","id":"t","name":"f","args":{"b":12345678901234567890123,"a":1.50}}"#;
+    let ServerLine::Event(line) = ServerLine::decode(text).unwrap() else { panic!("a reply") };
+    let ClientEvent::Agent(AgentEvent::ToolCall { args, .. }) = line.event else { panic!("another event") };
+    assert_eq!(args.as_str(), r#"{"b":12345678901234567890123,"a":1.50}"#);
+}
+
+#[test]
+fn client_learns_the_mistake_of_a_line() {
+    for (text, expect) in [
+        ("[]", "expected struct"),
+        (r#"{"delta":"Hi"}"#, "missing field `type`"),
+        (r#"{"type":"text_delta"}"#, "missing field `delta`"),
+        (r#"{"type":"panel_close","extension":3,"panel_id":"p"}"#, "invalid type: integer"),
+    ] {
+        let error = ServerLine::decode(text).unwrap_err().to_string();
+        assert!(error.contains(expect), "{text}: {error}");
     }
 }
 
