@@ -326,7 +326,7 @@ pub enum InvalidToolError {
         tool: String,
     },
     /// The tool's schema does not compile, or does not describe an object.
-    #[error("tool {tool:?} cannot be offered to a model")]
+    #[error("tool {tool:?} has an invalid schema: {error}")]
     Schema {
         /// The tool.
         tool: String,

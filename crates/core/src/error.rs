@@ -1,18 +1,32 @@
 //! `TurnError` and `OutputError`: the reasons why a prompt failed.
 
+use std::fmt;
+
 use haft_protocol::event::{Advice, ErrorStage};
 
 use crate::model::ModelError;
 use crate::schema::SchemaError;
 
 /// The reason why a prompt failed, and the step in which it failed.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{kind}")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnError {
     /// The step, counted from 1; 0 before the first step and after the last.
     pub step: u32,
     /// The kind of the failure. Not an error source, because the message already includes it.
     pub kind: TurnErrorKind,
+}
+
+impl fmt::Display for TurnError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.kind.fmt(f)
+    }
+}
+
+impl std::error::Error for TurnError {
+    /// Returns the error behind the kind, such as [`ModelError::source`](field@ModelError::source).
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.kind.source()
+    }
 }
 
 impl TurnError {
@@ -109,4 +123,22 @@ pub enum OutputError {
         /// The mistakes.
         mistake: String,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error as _;
+    use std::io;
+
+    use super::*;
+    use crate::model::ModelErrorKind;
+
+    #[test]
+    fn source_is_the_error_behind_the_model_error() {
+        let error = ModelError::new(ModelErrorKind::Connection, "cannot reach the zoo");
+        let error = error.with_source(io::Error::other("no road"));
+        let error = TurnError { step: 1, kind: TurnErrorKind::Model(error) };
+        assert_eq!(error.to_string(), "cannot reach the zoo");
+        assert_eq!(error.source().map(ToString::to_string).as_deref(), Some("no road"));
+    }
 }

@@ -321,7 +321,7 @@ impl PromptSection {
 impl From<String> for PromptSection {
     /// Creates a section of the embedder.
     fn from(text: String) -> Self {
-        Self { text: text, extension: None }
+        Self { text, extension: None }
     }
 }
 

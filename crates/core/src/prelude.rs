@@ -15,7 +15,8 @@ pub use schemars::{self, JsonSchema};
 
 pub use haft_protocol::content::{ContentBlock, ToolCall, joined_text};
 pub use haft_protocol::event::AgentEvent;
-pub use haft_protocol::message::Message;
+pub use haft_protocol::ids::ToolCallId;
+pub use haft_protocol::message::{AssistantBlock, Message};
 
 pub use crate::agent::{Agent, AgentBuilder, BuildError};
 pub use crate::error::{OutputError, TurnError, TurnErrorKind};
@@ -25,8 +26,8 @@ pub use crate::hooks::{
     Observer, PromptSection, ResultDecision, ToolDecision, TurnDecision,
 };
 pub use crate::model::{
-    Model, ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelRequest, ModelResponse, ModelStream,
-    OutputSchema, ThinkingLevel, ToolChoice,
+    Advice, Model, ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelRequest, ModelResponse,
+    ModelStream, OutputSchema, ThinkingLevel, ToolChoice,
 };
 pub use crate::prompt::SystemPrompt;
 pub use crate::queue::{Prompt, QueueError};

@@ -575,7 +575,7 @@ pub enum SessionError {
     Unwritable(String),
     /// The session has the entry and will write it, but the entry is not yet confirmed to be on disk. Do not append it
     /// again.
-    #[error("the entry is not yet saved to disk: {0}")]
+    #[error("the entry is not yet saved: {0}")]
     NotSynced(Arc<SessionError>),
     /// The thread that writes to disk has ended.
     #[error("the session writer stopped, so the entry may be missing; reopen the session")]

@@ -109,6 +109,7 @@ impl SessionEvents {
 fn agent_event(line: ServerLine) -> Option<AgentEvent> {
     match line {
         ServerLine::Event(EventLine { event: ClientEvent::Agent(event), .. }) => Some(event),
-        ServerLine::Event(EventLine { event: ClientEvent::Rpc(_), .. }) | ServerLine::Reply(_) => None,
+        ServerLine::Event(EventLine { event: ClientEvent::Rpc(_) | ClientEvent::Unknown { .. }, .. })
+        | ServerLine::Reply(_) => None,
     }
 }

@@ -99,7 +99,7 @@ impl SessionSwitch {
             ClientEvent::Rpc(RpcEvent::UiDone { id, .. }) => {
                 self.questions.retain(|(_, asked)| asked.id != id)
             }
-            event @ (ClientEvent::Rpc(_) | ClientEvent::Agent(_)) => {
+            event @ (ClientEvent::Rpc(_) | ClientEvent::Agent(_) | ClientEvent::Unknown { .. }) => {
                 if self.events.len() < MOST_EVENTS {
                     self.events.push((session, event));
                 }

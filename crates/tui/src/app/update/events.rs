@@ -48,6 +48,7 @@ pub(super) fn handle_session_event(state: &mut AppState, event: ClientEvent, ses
     match event {
         ClientEvent::Agent(event) => handle_agent_event(state, event),
         ClientEvent::Rpc(event) => handle_rpc_event(state, event, session),
+        ClientEvent::Unknown { .. } => {}
     }
 }
 
