@@ -50,8 +50,7 @@ impl OutputSchema {
     /// Creates the schema of a Rust type.
     ///
     /// # Errors
-    /// [`SchemaError`] if the type is not an object in JSON: a struct with named fields, or an enum of such structs with
-    /// a tag.
+    /// [`SchemaError`] if the type is not a struct with named fields.
     #[cfg(feature = "schemars")]
     pub fn for_type<T: schemars::JsonSchema>() -> Result<Self, SchemaError> {
         let settings =
