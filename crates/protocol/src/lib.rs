@@ -57,3 +57,6 @@ mod shared_line;
 mod surrogate;
 
 pub use json::RawJson;
+#[cfg(feature = "schema")]
+#[doc(hidden)]
+pub use json::inlined_schema;
