@@ -216,21 +216,21 @@ fn visit_objects(schema: &mut Value, visit: &mut impl FnMut(&mut Map<String, Val
 mod tests {
     use super::*;
 
-    fn json(text: &str) -> RawJson {
+    fn raw_json(text: &str) -> RawJson {
         RawJson::parse(text).unwrap()
     }
 
     #[track_caller]
     fn check(schema: &str, expect: &str, closed: bool) {
-        let accepted = AcceptedSchema::without_limits(&json(schema));
-        assert!(accepted.schema.same_value(&json(expect)), "{} is not {expect}", accepted.schema);
+        let accepted = AcceptedSchema::without_limits(&raw_json(schema));
+        assert!(accepted.schema.same_value(&raw_json(expect)), "{} is not {expect}", accepted.schema);
         assert_eq!(accepted.is_closed, closed, "{schema}");
     }
 
     #[track_caller]
     fn check_openai(schema: &str, expect: &str, strict: bool) {
-        let accepted = OpenAiSchema::new(&json(schema));
-        assert!(accepted.schema.same_value(&json(expect)), "{} is not {expect}", accepted.schema);
+        let accepted = OpenAiSchema::new(&raw_json(schema));
+        assert!(accepted.schema.same_value(&raw_json(expect)), "{} is not {expect}", accepted.schema);
         assert_eq!(accepted.is_strict, strict, "{schema}");
     }
 

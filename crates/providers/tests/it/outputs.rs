@@ -5,13 +5,15 @@ use std::sync::Arc;
 use haft_core::Agent;
 use haft_core::model::{Model, ModelEvent, ModelRequest, OutputSchema, ThinkingLevel, ToolChoice};
 use haft_protocol::RawJson;
-use haft_protocol::message::{AssistantBlock, StopCause};
+use haft_protocol::content::{ContentBlock, ToolCall};
+use haft_protocol::ids::ToolCallId;
+use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, StopCause};
 use haft_providers::{HttpModel, ModelConfig};
 use haft_test_support::model_server::{ModelServer, Scenario, WireFormat};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{config, gather, impatient, request, user};
+use crate::support::{config, gather, impatient, request, result, time, user};
 
 const OSLO: &str = r#"{"city":"Oslo","day":3}"#;
 
@@ -198,6 +200,27 @@ async fn without_calls_only_the_answer_is_offered() {
         let has_schema = forms.iter().any(|form| body.pointer(form).is_some());
         assert_eq!(has_schema, is_native, "{:?}: {body}", case.wire);
     }
+}
+
+/// Earlier calls need their functions in each request, which Gemini 2.5 does not accept together with a schema.
+#[tokio::test]
+async fn gemini_gets_the_tool_after_earlier_calls() {
+    let case = case(WireFormat::Gemini, "gemini-2.5-flash", true);
+    let mut request = case.request(ThinkingLevel::Default);
+    request.options.tool_choice = Some(ToolChoice::None);
+    let call =
+        ToolCall { id: ToolCallId::new("call_a"), name: "weather".into(), args: RawJson::empty_object() };
+    let call = AssistantMessage { content: vec![AssistantBlock::ToolCall(call)], time: time(), native: None };
+    let messages = vec![
+        user("Where?"),
+        Message::Assistant(call),
+        result("call_a", "weather", vec![ContentBlock::text("sunny")]),
+    ];
+    request.messages = Arc::new(messages);
+    let body = case.body_of(Scenario::new().tool("call_b", "final_answer", OSLO), request).await;
+    assert_eq!(body["generationConfig"].get("responseJsonSchema"), None, "{body}");
+    let functions = &body["tools"][0]["functionDeclarations"];
+    assert_eq!((functions[0]["name"].as_str(), functions.get(1)), (Some("final_answer"), None), "{body}");
 }
 
 #[tokio::test]
