@@ -54,26 +54,18 @@ impl SchemaValidator {
     /// Compiles a schema as [`compile`](Self::compile) does, if it describes an object.
     pub(crate) fn compile_object(schema: &RawJson) -> Result<Self, SchemaError> {
         let compiled = Self::compile(schema)?;
-        match compiled.schema.get("type").and_then(Value::as_str) {
-            Some("object") => Ok(compiled),
-            Some(_) | None => {
-                Err(SchemaError(r#"an answer must be an object: `"type": "object"`"#.to_owned()))
-            }
-        }
+        compiled.check_type()?;
+        Ok(compiled)
     }
 
-    /// Checks the schema of an embedder's tool: arguments are an object, so that no arguments match another type.
+    /// Checks that the schema describes an object, as providers demand of arguments and of answers.
     ///
     /// # Errors
-    /// [`SchemaError`] if the schema describes another type.
+    /// [`SchemaError`] if the schema has another type, or none.
     pub(crate) fn check_type(&self) -> Result<(), SchemaError> {
-        let describes_object = match self.schema.get("type") {
-            None => true,
-            Some(Value::Array(types)) => types.iter().any(|one| one == "object"),
-            Some(one) => one == "object",
-        };
-        let error = || SchemaError("the type of a tool's arguments must be \"object\"".to_owned());
-        describes_object.then_some(()).ok_or_else(error)
+        let is_object = self.schema.get("type").is_some_and(|kind| kind == "object");
+        let error = || SchemaError(r#"it must describe an object: `"type": "object"`"#.to_owned());
+        is_object.then_some(()).ok_or_else(error)
     }
 
     /// Checks arguments.

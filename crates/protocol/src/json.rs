@@ -19,9 +19,9 @@ mod equality;
 mod schema;
 
 #[cfg(feature = "schema")]
-pub use schema::object_schema;
-#[cfg(feature = "schema")]
 pub(crate) use schema::{array_schema, object_list_schema};
+#[cfg(feature = "schema")]
+pub use schema::{inlined_schema, object_schema};
 
 /// One JSON value as compact text, kept exactly as it is sent and executed.
 ///
@@ -61,11 +61,7 @@ impl RawJson {
     /// ```
     #[cfg(feature = "schema")]
     pub fn schema_of<Args: schemars::JsonSchema>() -> Self {
-        let settings = schemars::generate::SchemaSettings::draft2020_12().with(|settings| {
-            settings.inline_subschemas = true;
-            settings.meta_schema = None;
-        });
-        let mut schema = settings.into_generator().into_root_schema_for::<Args>();
+        let mut schema = inlined_schema::<Args>();
         // The name and documentation of a Rust type: the tool has its own.
         schema.remove("title");
         schema.remove("description");

@@ -58,3 +58,6 @@ mod surrogate;
 mod tagged;
 
 pub use json::RawJson;
+#[cfg(feature = "schema")]
+#[doc(hidden)]
+pub use json::inlined_schema;

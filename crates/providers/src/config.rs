@@ -130,6 +130,14 @@ pub enum ConfigError {
         /// The provider.
         provider: String,
     },
+    /// The HTTP library cannot create a client with the program's settings.
+    #[error("cannot create the HTTP client of provider {provider:?}: {reason}")]
+    Client {
+        /// The provider.
+        provider: String,
+        /// The error of the HTTP library.
+        reason: String,
+    },
     /// The program was built without the API.
     #[error(
         "this program was built without the API of provider {provider:?}; add the feature {feature:?} of haft-providers"
@@ -155,9 +163,11 @@ impl ConfigError {
             Self::NoBaseUrl { .. } | Self::BaseUrl { .. } => Some(Advice::BaseUrl),
             Self::NoModel { .. } => Some(Advice::Model),
             Self::Key { .. } => Some(Advice::ApiKey),
-            Self::Header { .. } | Self::Certificates { .. } | Self::Proxy { .. } | Self::NotBuilt { .. } => {
-                None
-            }
+            Self::Header { .. }
+            | Self::Certificates { .. }
+            | Self::Proxy { .. }
+            | Self::Client { .. }
+            | Self::NotBuilt { .. } => None,
         }
     }
 }

@@ -26,7 +26,7 @@ use crate::config::{ApiDialect, ConfigError, ModelConfig};
 use crate::presets::find_preset;
 use crate::redact::SecretRedactor;
 use crate::timeouts::HttpTimeouts;
-use crate::wire::{AnswerError, TurnCache};
+use crate::wire::{AnswerError, TurnCache, root_cause};
 
 use answer_stream::AnswerStream;
 use chat_fallback::{ChatFallback, FallbackRun};
@@ -81,23 +81,31 @@ impl HttpModel {
         Self::build_model(config, timeouts, None)
     }
 
-    /// Creates a model as [`HttpModel::new`] does, whose requests use an existing client. Its TLS settings, proxies and
-    /// connection limits apply; those of `config` do not.
+    /// Creates a model as [`HttpModel::new`] does, with the HTTP client of a builder. The builder's TLS settings, proxies
+    /// and connection limits apply; those of `config` do not.
     ///
-    /// The client must not follow redirects: a redirect could send the key to another host.
+    /// haft sets the limits of `timeouts`. It turns redirects off, because a redirect could send the key to another host.
     ///
     /// ```no_run
-    /// use haft_providers::{ConfigError, HttpModel, ModelConfig, reqwest};
+    /// use haft_providers::{ConfigError, HttpModel, HttpTimeouts, ModelConfig, reqwest};
     ///
-    /// fn model(config: ModelConfig, shared: &reqwest::Client) -> Result<HttpModel, ConfigError> {
-    ///     HttpModel::with_client(config, shared.clone())
+    /// fn model(config: ModelConfig) -> Result<HttpModel, ConfigError> {
+    ///     let client = reqwest::Client::builder().pool_max_idle_per_host(2);
+    ///     HttpModel::with_client_builder(config, HttpTimeouts::default(), client)
     /// }
     /// ```
     ///
     /// # Errors
-    /// The same as [`HttpModel::new`].
-    pub fn with_client(config: ModelConfig, client: reqwest::Client) -> Result<Self, ConfigError> {
-        Self::build_model(config, HttpTimeouts::default(), Some(client))
+    /// The same as [`HttpModel::new`], and [`ConfigError::Client`] if the HTTP library rejects the settings.
+    pub fn with_client_builder(
+        config: ModelConfig,
+        timeouts: HttpTimeouts,
+        client: reqwest::ClientBuilder,
+    ) -> Result<Self, ConfigError> {
+        let built = client::set_limits(client, &timeouts).build();
+        let provider = config.provider.clone();
+        let client = built.map_err(|error| ConfigError::Client { provider, reason: root_cause(&error) })?;
+        Self::build_model(config, timeouts, Some(client))
     }
 
     fn build_model(

@@ -5,7 +5,7 @@
 //! answer. Cancelling ends the request at once. Errors, logs and debug output contain no keys. Nothing is sent, and no
 //! certificate is loaded, before the first request. Out of scope: extensions, an async runtime.
 //!
-//! Of the HTTP library, only its client is part of this crate's interface: see [`HttpModel::with_client`].
+//! Of the HTTP library, only its client is part of this crate's interface: see [`HttpModel::with_client_builder`].
 //!
 //! Each API is a feature: `anthropic`, `openai`, `gemini`, `ollama`; all are on by default. Without any of them, the crate
 //! has only [`ScriptedModel`] and [`FallbackModel`], and no HTTP client among its dependencies.
@@ -83,7 +83,7 @@ pub use models::{ConfiguredModel, ModelsError, ModelsFile, UnsetVariable};
 pub use presets::{PRESETS, ProviderPreset, find_preset};
 #[cfg(feature = "http")]
 pub use redact::KeyRedactor;
-/// The HTTP library, for [`HttpModel::with_client`].
+/// The HTTP library, for [`HttpModel::with_client_builder`].
 #[cfg(feature = "http")]
 pub use reqwest;
 pub use scripted::{ScriptError, ScriptedModel};

@@ -4,6 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use haft_protocol::RawJson;
+#[cfg(feature = "schemars")]
+use haft_protocol::inlined_schema;
 use serde::Serialize;
 
 use crate::schema::{SchemaError, SchemaValidator};
@@ -50,14 +52,10 @@ impl OutputSchema {
     /// Creates the schema of a Rust type.
     ///
     /// # Errors
-    /// [`SchemaError`] if the type is not an object in JSON: a struct with named fields, or an enum of such structs with
-    /// a tag.
+    /// [`SchemaError`] if the type is not a struct with named fields.
     #[cfg(feature = "schemars")]
     pub fn for_type<T: schemars::JsonSchema>() -> Result<Self, SchemaError> {
-        let settings =
-            schemars::generate::SchemaSettings::draft2020_12().with(|settings| settings.meta_schema = None);
-        let schema = settings.into_generator().into_root_schema_for::<T>();
-        Self::new(&T::schema_name(), schema.to_value().into())
+        Self::new(&T::schema_name(), inlined_schema::<T>().to_value().into())
     }
 
     /// Returns the name, which some providers show to the model: letters, digits, `_` and `-`.

@@ -174,12 +174,19 @@ fn rejects_tools_that_no_model_can_be_offered() {
         Script::new(Vec::new()).agent().tool(given).build().map(drop)
     };
     let with_schema = |schema: &str| ToolSpec::new("good", "").with_schema(RawJson::parse(schema).unwrap());
-    build(with_schema(r#"{"type":["object","null"]}"#)).unwrap();
+    build(with_schema(r#"{"type":"object"}"#)).unwrap();
     for bad in ["", "two words", "1st", "tee.pot", &"x".repeat(65)] {
         let expect = BuildError::InvalidTool(InvalidToolError::Name { tool: bad.into() });
         assert_eq!(build(ToolSpec::new(bad, "")), Err(expect));
     }
-    for bad in [r#"{"type":"string"}"#, "true", r#"{"type":"nope"}"#, r#"{"properties":[]}"#] {
+    for bad in [
+        r#"{"type":"string"}"#,
+        r#"{"type":["object","null"]}"#,
+        "{}",
+        "true",
+        r#"{"type":"nope"}"#,
+        r#"{"type":"object","properties":[]}"#,
+    ] {
         let error = build(with_schema(bad)).unwrap_err();
         let BuildError::InvalidTool(InvalidToolError::Schema { tool, .. }) = &error else {
             panic!("{error:?}")

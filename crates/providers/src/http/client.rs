@@ -84,14 +84,10 @@ impl fmt::Debug for HttpClient {
 impl ClientSetup {
     /// Creates a client for loopback or other addresses.
     ///
-    /// Redirects are never followed, because an API has none and a redirect would send the key to another host. A
-    /// loopback address needs neither certificates nor a proxy.
+    /// A loopback address needs neither certificates nor a proxy.
     fn create_client(&self) -> Result<reqwest::Client, String> {
         let tls = self.tls_config().map_err(|error| error.to_string())?;
-        let builder = reqwest::Client::builder()
-            .redirect(redirect::Policy::none())
-            .connect_timeout(self.timeouts.connect)
-            .read_timeout(self.timeouts.idle)
+        let builder = set_limits(reqwest::Client::builder(), &self.timeouts)
             .user_agent(concat!("haft/", env!("CARGO_PKG_VERSION")))
             .tls_backend_preconfigured(tls);
         let builder = match &self.proxy {
@@ -113,6 +109,12 @@ impl ClientSetup {
         let verifier = Verifier::new_with_extra_roots(self.certificates.clone(), provider)?;
         Ok(builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth())
     }
+}
+
+/// Sets the time limits of a client, and turns redirects off: no API has them, and a redirect would send the key to
+/// another host.
+pub(super) fn set_limits(builder: reqwest::ClientBuilder, timeouts: &HttpTimeouts) -> reqwest::ClientBuilder {
+    builder.redirect(redirect::Policy::none()).connect_timeout(timeouts.connect).read_timeout(timeouts.idle)
 }
 
 /// Reads all certificates of a PEM text; `None` if it is not PEM or has no certificate.

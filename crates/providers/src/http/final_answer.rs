@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use haft_core::model::{ModelEvent, ModelResponse, OutputSchema, ToolChoice};
+use haft_core::model::{ModelEvent, ModelResponse, ToolChoice};
 use haft_core::tool::ToolSpec;
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{AssistantBlock, StopCause};
@@ -24,31 +24,41 @@ pub(super) struct FinalAnswerTool {
 }
 
 impl FinalAnswerTool {
-    /// Returns the tool, if the format does not take the schema itself.
-    pub(super) fn for_request(
-        output: &OutputSchema,
-        format: &dyn WireFormat,
-        request: &WireRequest<'_>,
-    ) -> Option<Self> {
-        if format.output_method(request) == OutputMethod::Native {
+    /// Returns the tool, if the model can answer this request and the format does not take the schema itself.
+    ///
+    /// A request without calls gets no other tools. A request that demands another call gets no schema.
+    pub(super) fn for_request(format: &dyn WireFormat, request: &mut WireRequest<'_>) -> Option<Self> {
+        let output = request.output?;
+        let is_native = |request: &WireRequest<'_>| format.output_method(request) == OutputMethod::Native;
+        if is_native(request) {
             return None;
+        }
+        match request.tool_choice {
+            Some(ToolChoice::Auto) | None => {}
+            Some(ToolChoice::None) => {
+                request.tools = &[];
+                request.tool_choice = None;
+                // Some formats take a schema, but not together with tools.
+                if is_native(request) {
+                    return None;
+                }
+            }
+            Some(ToolChoice::Required | ToolChoice::Tool(_)) => {
+                request.output = None;
+                return None;
+            }
         }
         let mut name = NAME.to_owned();
         while request.tools.iter().any(|tool| tool.name == name) {
             name.push('_');
         }
-        let demand = match request.tool_choice {
-            Some(ToolChoice::Tool(_)) => request.tool_choice.cloned(),
-            Some(ToolChoice::Auto | ToolChoice::Required) | None if !request.tools.is_empty() => {
-                Some(ToolChoice::Required)
-            }
-            Some(ToolChoice::Auto | ToolChoice::None | ToolChoice::Required) | None => {
-                Some(ToolChoice::Tool(name.clone()))
-            }
+        let demand = match request.tools.is_empty() {
+            true => ToolChoice::Tool(name.clone()),
+            false => ToolChoice::Required,
         };
         let spec = ToolSpec::new(name, DESCRIPTION).with_schema(output.json_schema().clone());
         let tools = request.tools.iter().cloned().chain([Arc::new(spec)]).collect();
-        Some(Self { tools, demand: demand.filter(|_| format.can_demand_calls(request)) })
+        Some(Self { tools, demand: format.can_demand_calls(request).then_some(demand) })
     }
 
     pub(super) fn name(&self) -> &str {

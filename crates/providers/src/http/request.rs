@@ -48,7 +48,7 @@ pub(super) fn encode(setup: &HttpSetup, request: &ModelRequest) -> Result<Encode
     if let Some(reason) = format.find_unsupported(&wire) {
         return Err(ModelError::new(ModelErrorKind::Rejected, reason));
     }
-    let answer_tool = wire.output.and_then(|output| FinalAnswerTool::for_request(output, format, &wire));
+    let answer_tool = FinalAnswerTool::for_request(format, &mut wire);
     if let Some(tool) = &answer_tool {
         tool.add_to(&mut wire);
     }

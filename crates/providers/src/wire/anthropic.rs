@@ -197,6 +197,10 @@ impl WireFormat for AnthropicMessages {
     }
 
     fn find_unsupported(&self, request: &WireRequest<'_>) -> Option<&'static str> {
+        // Newer models answer both with status 400.
+        if request.temperature.is_some() && request.top_p.is_some() {
+            return Some("Claude does not accept temperature and top_p together; set one of both");
+        }
         let demanded = matches!(request.tool_choice, Some(ToolChoice::Required | ToolChoice::Tool(_)));
         (demanded && !self.can_demand_calls(request))
             .then_some("Claude cannot be made to call a tool while it thinks; turn thinking off or the tool choice to auto")

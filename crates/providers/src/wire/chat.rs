@@ -23,7 +23,7 @@ use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, ToolMess
 use serde::{Serialize, Serializer};
 
 use super::json::{write_element, write_open_object};
-use super::output::AcceptedSchema;
+use super::output::OpenAiSchema;
 use super::turn::{NO_OUTPUT, unsupported_image};
 use super::{AnswerDecoder, ConversationTurn, OutputMethod, WireFormat, WireRequest};
 use call_ids::CallIdRule;
@@ -291,7 +291,7 @@ fn call_demand(choice: &ToolChoice) -> ChatToolChoice<'_> {
 }
 
 fn response_format(output: &OutputSchema) -> ResponseFormat<'_> {
-    let AcceptedSchema { schema, is_strict, .. } = AcceptedSchema::new(output.json_schema());
+    let OpenAiSchema { schema, is_strict } = OpenAiSchema::new(output.json_schema());
     let json_schema = NamedSchema { name: output.name(), schema, strict: is_strict };
     ResponseFormat { kind: "json_schema", json_schema }
 }

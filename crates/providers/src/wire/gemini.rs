@@ -256,7 +256,8 @@ impl WireFormat for GeminiContent {
 
     /// Before Gemini 3, a request with functions cannot ask for JSON.
     fn output_method(&self, request: &WireRequest<'_>) -> OutputMethod {
-        match self.is_gemini_3 || request.tools.is_empty() {
+        let has_functions = || !request.tools.is_empty() || !called_tools(request.messages).is_empty();
+        match self.is_gemini_3 || !has_functions() {
             true => OutputMethod::Native,
             false => OutputMethod::ToolCall,
         }

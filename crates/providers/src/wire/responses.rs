@@ -23,7 +23,7 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::json::{write_element, write_open_object};
-use super::output::AcceptedSchema;
+use super::output::OpenAiSchema;
 use super::turn::{NO_OUTPUT, unsupported_image};
 use super::{AnswerDecoder, ConversationTurn, OutputMethod, ThinkingOption, WireFormat, WireRequest};
 use native::StoredFields;
@@ -258,7 +258,7 @@ fn call_demand(choice: &ToolChoice) -> ResponsesToolChoice<'_> {
 }
 
 fn text_format(output: &OutputSchema) -> TextFormat<'_> {
-    let AcceptedSchema { schema, is_strict, .. } = AcceptedSchema::new(output.json_schema());
+    let OpenAiSchema { schema, is_strict } = OpenAiSchema::new(output.json_schema());
     TextFormat { kind: "json_schema", name: output.name(), schema, strict: is_strict }
 }
 

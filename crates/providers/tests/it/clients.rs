@@ -1,9 +1,11 @@
 //! Tests of connections: an own client, certificates, a proxy. No setting of the process changes.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use haft_providers::{ConfigError, HttpModel, ModelConfig, reqwest};
-use haft_test_support::model_server::{ModelServer, Scenario, WireFormat};
+use haft_providers::{ConfigError, HttpModel, HttpTimeouts, ModelConfig, reqwest};
+use haft_test_support::model_server::{AnswerFault, ModelServer, Scenario, WireFormat};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::crypto::{CryptoProvider, ring};
@@ -11,7 +13,7 @@ use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore, ServerConfig};
 
-use crate::support::{ask, config};
+use crate::support::{ask, config, impatient};
 
 const AUTHORITY: &str = include_str!("tls/ca.pem");
 
@@ -51,8 +53,7 @@ async fn serve_tls(target: &ModelServer) -> String {
 async fn own_certificates_are_trusted() {
     let (server, mut config) = start().await;
     config.base_url = Some(serve_tls(&server).await);
-    let error =
-        ask(&HttpModel::with_timeouts(config.clone(), crate::support::impatient()).unwrap(), "hello").await;
+    let error = ask(&HttpModel::with_timeouts(config.clone(), impatient()).unwrap(), "hello").await;
     assert!(error.1.is_err() && server.requests().is_empty(), "the certificate is not one of the system's");
     config.ca_certificates = Some(AUTHORITY.to_owned());
     ask(&HttpModel::new(config).unwrap(), "hello").await.1.unwrap();
@@ -71,19 +72,60 @@ async fn requests_go_through_the_proxy() {
     assert_eq!(sent.header("proxy-authorization"), Some("Basic dXNlcjpzZWNyZXQ="));
 }
 
-#[tokio::test]
-async fn own_client_sends_the_requests() {
-    let (server, config) = start().await;
+fn own_client() -> reqwest::ClientBuilder {
     let tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_root_certificates(RootCertStore::empty())
         .with_no_client_auth();
-    let client = reqwest::Client::builder().user_agent("own/1").no_proxy().tls_backend_preconfigured(tls);
-    let model = HttpModel::with_client(config, client.build().unwrap()).unwrap();
+    reqwest::Client::builder().user_agent("own/1").no_proxy().tls_backend_preconfigured(tls)
+}
+
+#[tokio::test]
+async fn own_client_sends_the_requests() {
+    let (server, config) = start().await;
+    let model = HttpModel::with_client_builder(config, impatient(), own_client()).unwrap();
     ask(&model, "hello").await.1.unwrap();
     assert_eq!(server.requests()[0].header("user-agent"), Some("own/1"));
     assert!(server.requests()[0].header("x-api-key").is_some());
+}
+
+/// Starts a server that redirects one request; returns its address.
+async fn redirect_to(target: &ModelServer) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let location = format!("{}/v1/messages", target.base_url());
+    tokio::spawn(async move {
+        let (mut client, _) = listener.accept().await.unwrap();
+        let _ = client.read(&mut [0; 64 * 1024]).await.unwrap();
+        let answer = format!("HTTP/1.1 303 See Other\r\nlocation: {location}\r\ncontent-length: 0\r\n\r\n");
+        client.write_all(answer.as_bytes()).await.unwrap();
+        // The client closes the connection.
+        let _ = client.read(&mut [0]).await;
+    });
+    address
+}
+
+#[tokio::test]
+async fn own_client_does_not_send_the_key_to_another_host() {
+    let (server, mut config) = start().await;
+    config.base_url = Some(redirect_to(&server).await);
+    let client = own_client().redirect(reqwest::redirect::Policy::limited(3));
+    let model = HttpModel::with_client_builder(config, impatient(), client).unwrap();
+    let error = ask(&model, "hello").await.1.unwrap_err();
+    assert!(error.message.contains("303"), "{error}");
+    assert_eq!(server.requests().len(), 0);
+}
+
+#[tokio::test]
+async fn own_client_has_the_idle_limit() {
+    let silent = Scenario::new().fault(AnswerFault::Silent);
+    let server = ModelServer::start(WireFormat::Anthropic, vec![silent]).await;
+    let config = config(&server, WireFormat::Anthropic, "claude-sonnet-4-6");
+    let timeouts = HttpTimeouts { idle: Duration::from_secs(1), ..impatient() };
+    let model = HttpModel::with_client_builder(config, timeouts, own_client()).unwrap();
+    let error = ask(&model, "hello").await.1.unwrap_err();
+    assert!(error.message.contains("did not respond in time"), "{error}");
 }
 
 #[tokio::test]

@@ -62,6 +62,25 @@ async fn sampling_and_stop_words_take_each_apis_form() {
 }
 
 #[tokio::test]
+async fn claude_takes_one_sampling_option() {
+    for (wire, name) in ALL {
+        let options =
+            RequestOptions { temperature: Some(0.5), top_p: Some(0.5), ..RequestOptions::default() };
+        match sent(wire, name, with_options(options)).await {
+            Ok(body) => assert_ne!(wire, WireFormat::Anthropic, "{body}"),
+            Err(message) => {
+                assert_eq!(wire, WireFormat::Anthropic, "{message}");
+                assert!(message.contains("set one of both"), "{message}");
+            }
+        }
+    }
+    // A model that thinks gets neither.
+    let options = RequestOptions { temperature: Some(0.5), top_p: Some(0.5), ..RequestOptions::default() };
+    let request = ModelRequest { thinking: ThinkingLevel::High, ..with_options(options) };
+    sent(WireFormat::Anthropic, "claude-sonnet-4-6", request).await.unwrap();
+}
+
+#[tokio::test]
 async fn tool_choice_takes_each_apis_form() {
     let weather = || ToolChoice::Tool("weather".into());
     for (wire, name) in ALL {

@@ -3,15 +3,17 @@
 use std::sync::Arc;
 
 use haft_core::Agent;
-use haft_core::model::{Model, ModelEvent, ModelRequest, OutputSchema, ThinkingLevel};
+use haft_core::model::{Model, ModelEvent, ModelRequest, OutputSchema, ThinkingLevel, ToolChoice};
 use haft_protocol::RawJson;
-use haft_protocol::message::{AssistantBlock, StopCause};
+use haft_protocol::content::{ContentBlock, ToolCall};
+use haft_protocol::ids::ToolCallId;
+use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, StopCause};
 use haft_providers::{HttpModel, ModelConfig};
 use haft_test_support::model_server::{ModelServer, Scenario, WireFormat};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{config, gather, impatient, request, user};
+use crate::support::{config, gather, impatient, request, result, time, user};
 
 const OSLO: &str = r#"{"city":"Oslo","day":3}"#;
 
@@ -64,9 +66,19 @@ impl Case {
 
     /// Returns the body of a request, whose answer must be the JSON.
     async fn body(&self, answer: Scenario, thinking: ThinkingLevel) -> Value {
+        self.body_of(answer, self.request(thinking)).await
+    }
+
+    async fn body_with_choice(&self, answer: Scenario, choice: ToolChoice) -> Value {
+        let mut request = self.request(ThinkingLevel::Default);
+        request.options.tool_choice = Some(choice);
+        self.body_of(answer, request).await
+    }
+
+    async fn body_of(&self, answer: Scenario, request: ModelRequest) -> Value {
         let server = ModelServer::start(self.wire, vec![answer]).await;
         let model = self.http_model(&server);
-        let stream = model.stream(CancellationToken::new(), self.request(thinking)).await.unwrap();
+        let stream = model.stream(CancellationToken::new(), request).await.unwrap();
         let (events, answer) = gather(stream).await;
         let answer = answer.unwrap();
         assert_eq!(answer.content, [AssistantBlock::Text { text: OSLO.into() }]);
@@ -157,6 +169,76 @@ async fn other_apis_get_a_tool_for_the_answer() {
         let answer = Scenario::new().tool("call_a", "final_answer", OSLO);
         let body = case.body(answer, ThinkingLevel::Default).await;
         assert_eq!(body.pointer(pointer), Some(&expect), "{:?}: {body}", case.wire);
+    }
+}
+
+/// The APIs that get a tool for the answer if there are other tools.
+fn with_answer_tool() -> [Case; 5] {
+    let at = |provider, case| Case { provider: Some(provider), ..case };
+    [
+        at("moonshot", case(WireFormat::Anthropic, "kimi", true)),
+        at("groq", case(WireFormat::OpenAiChat, "m", true)),
+        at("llama.cpp", case(WireFormat::OpenAiChat, "m", true)),
+        case(WireFormat::Gemini, "gemini-2.5-flash", true),
+        case(WireFormat::Ollama, "qwen3", true),
+    ]
+}
+
+#[tokio::test]
+async fn without_calls_only_the_answer_is_offered() {
+    for case in with_answer_tool() {
+        let is_native = matches!(case.wire, WireFormat::Gemini | WireFormat::Ollama)
+            || case.provider == Some("llama.cpp");
+        let answer = match is_native {
+            true => Scenario::text(OSLO),
+            false => Scenario::new().tool("call_a", "final_answer", OSLO),
+        };
+        let body = case.body_with_choice(answer, ToolChoice::None).await;
+        assert!(!body.to_string().contains("weather"), "{:?}: {body}", case.wire);
+        assert_eq!(body.get("tools").is_none(), is_native, "{:?}: {body}", case.wire);
+        let forms = ["/response_format", "/generationConfig/responseJsonSchema", "/format"];
+        let has_schema = forms.iter().any(|form| body.pointer(form).is_some());
+        assert_eq!(has_schema, is_native, "{:?}: {body}", case.wire);
+    }
+}
+
+/// Earlier calls need their functions in each request, which Gemini 2.5 does not accept together with a schema.
+#[tokio::test]
+async fn gemini_gets_the_tool_after_earlier_calls() {
+    let case = case(WireFormat::Gemini, "gemini-2.5-flash", true);
+    let mut request = case.request(ThinkingLevel::Default);
+    request.options.tool_choice = Some(ToolChoice::None);
+    let call =
+        ToolCall { id: ToolCallId::new("call_a"), name: "weather".into(), args: RawJson::empty_object() };
+    let call = AssistantMessage { content: vec![AssistantBlock::ToolCall(call)], time: time(), native: None };
+    let messages = vec![
+        user("Where?"),
+        Message::Assistant(call),
+        result("call_a", "weather", vec![ContentBlock::text("sunny")]),
+    ];
+    request.messages = Arc::new(messages);
+    let body = case.body_of(Scenario::new().tool("call_b", "final_answer", OSLO), request).await;
+    assert_eq!(body["generationConfig"].get("responseJsonSchema"), None, "{body}");
+    let functions = &body["tools"][0]["functionDeclarations"];
+    assert_eq!((functions[0]["name"].as_str(), functions.get(1)), (Some("final_answer"), None), "{body}");
+}
+
+#[tokio::test]
+async fn demanded_call_is_not_an_answer() {
+    for choice in [ToolChoice::Required, ToolChoice::Tool("weather".into())] {
+        // Ollama cannot demand calls.
+        for case in with_answer_tool().into_iter().filter(|case| case.wire != WireFormat::Ollama) {
+            let call = Scenario::new().tool("call_a", "weather", r#"{"city":"Oslo"}"#);
+            let server = ModelServer::start(case.wire, vec![call]).await;
+            let mut request = case.request(ThinkingLevel::Default);
+            request.options.tool_choice = Some(choice.clone());
+            let model = case.http_model(&server);
+            let answer = gather(model.stream(CancellationToken::new(), request).await.unwrap()).await.1;
+            assert_eq!(answer.unwrap().stop, StopCause::ToolUse, "{:?}", case.wire);
+            let body = server.requests()[0].body.to_string();
+            assert!(body.contains("weather") && !body.contains("final_answer"), "{body}");
+            assert_eq!(server.violations(), Vec::<String>::new(), "{:?}", case.wire);
+        }
     }
 }
 
