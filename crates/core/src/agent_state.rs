@@ -306,7 +306,7 @@ impl LazyValidator {
             return Err(InvalidToolError::Name { tool });
         }
         let checked = self.get().map_err(Clone::clone).and_then(SchemaValidator::check_type);
-        checked.map_err(|source| InvalidToolError::Schema { tool, source })
+        checked.map_err(|error| InvalidToolError::Schema { tool, error })
     }
 }
 
@@ -330,7 +330,7 @@ pub enum InvalidToolError {
     Schema {
         /// The tool.
         tool: String,
-        /// The error in its schema.
-        source: SchemaError,
+        /// The error in its schema. Not an error source, because the message already includes it.
+        error: SchemaError,
     },
 }

@@ -245,23 +245,21 @@ fn event_text(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Even
         AgentEvent::ExtNotify { extension, level, message } => {
             EventText::Notice(attribute_rows(extension, level_prefix(*level), message, width()))
         }
-        AgentEvent::GateOff { extension, reason } => notice_text(&gate_off_text(extension, reason), width),
-        AgentEvent::EventGap { lost } => notice_text(&gap_text(*lost), width),
-        AgentEvent::ExtensionError(fault) => notice_text(&fault_text(fault), width),
-        AgentEvent::Error { message, advice, .. } => notice_text(&with_hint(message, *advice), width),
+        AgentEvent::GateOff { extension, reason } => to_notice(&gate_off_text(extension, reason), width),
+        AgentEvent::EventGap { lost } => to_notice(&gap_text(*lost), width),
+        AgentEvent::ExtensionError(fault) => to_notice(&fault_text(fault), width),
+        AgentEvent::Error { message, advice, .. } => to_notice(&with_hint(message, *advice), width),
         AgentEvent::Retry { attempt, delay_ms, message, .. } => {
-            notice_text(&retry_text(*attempt, *delay_ms, message), width)
+            to_notice(&retry_text(*attempt, *delay_ms, message), width)
         }
-        AgentEvent::SessionRepaired { id, message } => notice_text(&repair_text(id, message), width),
-        AgentEvent::ModelFallback { from, to, message } => {
-            notice_text(&fallback_text(from, to, message), width)
-        }
+        AgentEvent::SessionRepaired { id, message } => to_notice(&repair_text(id, message), width),
+        AgentEvent::ModelFallback { from, to, message } => to_notice(&switch_text(from, to, message), width),
         AgentEvent::CompactionStart { .. } => EventText::Progress("… compacting the conversation".to_owned()),
         AgentEvent::CompactionEnd { tokens_before, tokens_after, error, .. } => {
             compaction_text(*tokens_before, *tokens_after, error.as_deref(), width)
         }
         AgentEvent::Interrupted { .. } => EventText::Progress("… stopping".to_owned()),
-        AgentEvent::TurnDiscarded { by, reason } => notice_text(&discarded_text(by, reason), width),
+        AgentEvent::TurnDiscarded { by, reason } => to_notice(&discarded_text(by, reason), width),
         AgentEvent::ToolCall { .. }
         | AgentEvent::ToolRewritten { .. }
         | AgentEvent::ToolRewriteConflict { .. }
@@ -303,11 +301,11 @@ fn event_text(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Even
 }
 
 /// A message of haft itself.
-fn notice_text(text: &str, width: impl FnOnce() -> Option<usize>) -> EventText {
+fn to_notice(text: &str, width: impl FnOnce() -> Option<usize>) -> EventText {
     EventText::Notice(haft_message(text, width()))
 }
 
-fn fallback_text(from: &str, to: &str, message: &str) -> String {
+fn switch_text(from: &str, to: &str, message: &str) -> String {
     format!("{message}; switching from {from} to {to}")
 }
 

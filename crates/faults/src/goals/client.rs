@@ -178,7 +178,7 @@ impl RpcClient {
         Ok(())
     }
 
-    fn ask(&mut self, command: Value) -> Result<Value> {
+    fn run_command(&mut self, command: Value) -> Result<Value> {
         let id = self.send(command)?;
         self.read_until(|line| line["type"] == "response" && line["id"] == id.as_str())
     }
@@ -202,10 +202,10 @@ impl RpcClient {
         ensure!(self.said.done == begun + 1, "one prompt ended more than once");
         if number % 20 == 19 {
             self.said.reloads += 1;
-            self.ask(json!({"type": "reload_ext"}))?;
+            self.run_command(json!({"type": "reload_ext"}))?;
         }
         if number % 25 == 24 {
-            self.ask(json!({"type": "clear"}))?;
+            self.run_command(json!({"type": "clear"}))?;
         }
         if number % 100 == 99 {
             self.run_new_session()?;
@@ -216,17 +216,17 @@ impl RpcClient {
     /// Runs one prompt in a new session.
     fn run_new_session(&mut self) -> Result<()> {
         self.said.sessions += 1;
-        let opened = self.ask(json!({"type": "new_session"}))?;
+        let opened = self.run_command(json!({"type": "new_session"}))?;
         let session = opened["data"]["session"].clone();
         self.send(json!({"type": "prompt", "message": "say something", "session": session}))?;
         self.read_until(|line| line["type"] == "done" && line["session"] == session)?;
-        self.ask(json!({"type": "close_session", "session": session}))?;
+        self.run_command(json!({"type": "close_session", "session": session}))?;
         Ok(())
     }
 
     /// Returns the resources of the idle program.
     fn process_usage(&mut self) -> Result<ProcessUsage> {
-        self.ask(json!({"type": "clear"}))?;
+        self.run_command(json!({"type": "clear"}))?;
         let place = format!("/proc/{}", self.child.id());
         let status = fs::read_to_string(format!("{place}/status")).context("read the status of haft")?;
         let number = |name: &str| -> Result<u64> {

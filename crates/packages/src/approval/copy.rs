@@ -36,7 +36,7 @@ fn copy_with_limits(limits: TreeLimits, from: &Path, to: &Path, store: &Path) ->
     let root = from.canonicalize().map_err(InstallError::io("read", from))?;
     let store = store.canonicalize().map_err(InstallError::io("read", store))?;
     if store.starts_with(&root) {
-        return Err(InstallError::refused(
+        return Err(InstallError::refused_entry(
             &root,
             "contains the directory that extensions are installed in; install a directory below it",
         ));
@@ -80,7 +80,7 @@ impl TreeCopier {
             }
             if is_up(Defense::TreeRules) {
                 names::check(&name, &mut names)
-                    .map_err(|problem| InstallError::refused(&entry.path(), problem))?;
+                    .map_err(|problem| InstallError::refused_entry(&entry.path(), problem))?;
             }
             self.copy_entry(&entry.path(), &to.join(name), depth)?;
         }
@@ -138,7 +138,7 @@ fn copy_link(from: &Path, to: &Path, depth: usize) -> Result<(), InstallError> {
         make_link(&target, to).map_err(InstallError::io("create", to))
     } else {
         let target = target.display();
-        Err(InstallError::refused(
+        Err(InstallError::refused_entry(
             from,
             format!(
                 "is a symlink that leads out of the extension, to {target}; replace the link with a copy of its target"
@@ -153,7 +153,7 @@ pub(super) fn is_git_dir_name(name: &OsStr) -> bool {
 }
 
 fn special_file_error(path: &Path) -> InstallError {
-    InstallError::refused(path, "is not a regular file or a directory and cannot be copied; remove it")
+    InstallError::refused_entry(path, "is not a regular file or a directory and cannot be copied; remove it")
 }
 
 /// True if a link cannot lead out of the tree. It may climb only at its beginning, where every step is a real

@@ -32,7 +32,7 @@ impl DirectoryCode {
                 continue;
             }
             if !target.is_file() {
-                return Err(InstallError::refused(
+                return Err(InstallError::refused_entry(
                     &path,
                     "is a symlink to a directory outside of the extension; replace the link with a copy of its target",
                 ));

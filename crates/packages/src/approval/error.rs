@@ -206,7 +206,7 @@ impl InstallError {
     }
 
     /// Creates the error for an entry that is not copied, or whose content is not accepted.
-    pub(crate) fn refused(path: &Path, problem: impl Into<String>) -> Self {
+    pub(crate) fn refused_entry(path: &Path, problem: impl Into<String>) -> Self {
         Self::Refused { path: path.into(), problem: problem.into() }
     }
 

@@ -117,7 +117,7 @@ impl ExtensionStore {
             (Ok(dir), Ok(global)) if dir.starts_with(&global) => {
                 let problem =
                     "is already in a directory of extensions; run `haft ext trust NAME` to approve it there";
-                Err(InstallError::refused(&dir, problem))
+                Err(InstallError::refused_entry(&dir, problem))
             }
             _ => Ok(()),
         }

@@ -67,7 +67,7 @@ pub(super) fn resolve_interpreter(
         LaunchPlan::Process { program, .. } if exec.is_shared() || leads_out => {
             if is_world_writable(&program) {
                 let problem = "would run the extension, but other users can change it; make it writable only by its owner";
-                return Err(InstallError::refused(&program, problem));
+                return Err(InstallError::refused_entry(&program, problem));
             }
             // A path that climbs would mean another file after a directory on its way was replaced.
             match leads_out {

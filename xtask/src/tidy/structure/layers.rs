@@ -131,6 +131,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "find",
             "ls",
             "read",
+            "tagged",
             "bash",
             "job",
             "skill",
@@ -160,7 +161,9 @@ const LAYERS: &[(&str, &[&str])] = &[
             "compact",
             "reader",
             "read",
+            "tagged",
             "json",
+            "tagged",
             "bounded",
             // The vocabulary that the dialects share.
             "content",

@@ -50,7 +50,10 @@ fn walk_directory(
         let metadata = path.symlink_metadata().map_err(InstallError::io("read", &path))?;
         let is_known = metadata.is_dir() || metadata.is_symlink() || metadata.is_file();
         if !is_known {
-            return Err(InstallError::refused(&path, "is not a regular file or a directory; remove it"));
+            return Err(InstallError::refused_entry(
+                &path,
+                "is not a regular file or a directory; remove it",
+            ));
         }
         visit(&name, &path, &metadata)?;
         if metadata.is_dir() {

@@ -152,7 +152,9 @@ async fn slow_local_client_loses_pieces() {
             match &event {
                 ClientEvent::Agent(AgentEvent::TextDelta { .. }) => heard += 1,
                 ClientEvent::Agent(AgentEvent::EventGap { lost }) => missed += lost,
-                ClientEvent::Agent(_) | ClientEvent::Rpc(_) => last = Some(event),
+                ClientEvent::Agent(_) | ClientEvent::Rpc(_) | ClientEvent::Unknown { .. } => {
+                    last = Some(event)
+                }
             }
         }
     }
