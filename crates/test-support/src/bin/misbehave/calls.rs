@@ -124,7 +124,9 @@ fn append_entries(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
 /// Opens panels, each in place of the one before.
 fn open_panels(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     for number in 0..ENTRIES {
-        call_host(peer, None, "open_panel", &json!({"id": format!("p{number}"), "lines": ["look here"]}));
+        // With an id: how many of the calls run at once, and fail without one, depends on the machine.
+        let id = format!("p{number}");
+        call_host(peer, Some(&id), "open_panel", &json!({"id": id, "lines": ["look here"]}));
         // sleep: part of the fault
         std::thread::sleep(Duration::from_millis(1));
     }
