@@ -491,9 +491,9 @@ fn sync(state: &Mutex<SessionState>) -> Result<(), SessionError> {
                     return Ok(());
                 }
             }
-            SyncTask::Store { store, lines, given } => {
+            SyncTask::Store { store, lines } => {
                 let outcome = append_lines(store.as_ref(), &lines);
-                return lock(state).finish_store(lines.len(), given, outcome);
+                return lock(state).finish_store(lines.len(), outcome);
             }
             SyncTask::Move(moving) => {
                 let moved = moving.carry_out()?;

@@ -139,7 +139,7 @@ struct AbandonedFile {
 pub(super) enum SyncTask {
     Nothing,
     Sync { file: Arc<LogFile>, given: u64 },
-    Store { store: Arc<dyn EntryStore>, lines: Vec<u8>, given: u64 },
+    Store { store: Arc<dyn EntryStore>, lines: Vec<u8> },
     Move(Box<LogRelocation>),
 }
 
@@ -374,7 +374,7 @@ impl SessionState {
             SessionStorage::File { disk, log, broken, known } => (disk, log, broken, known),
             SessionStorage::Store { store, owed, .. } if has_lines(owed) => {
                 let (store, lines) = (Arc::clone(store), owed.clone());
-                return Ok(SyncTask::Store { store, lines, given: self.given });
+                return Ok(SyncTask::Store { store, lines });
             }
             SessionStorage::Store { .. }
             | SessionStorage::Memory
@@ -437,13 +437,11 @@ impl SessionState {
     pub(super) fn finish_store(
         &mut self,
         length: usize,
-        given: u64,
         outcome: io::Result<()>,
     ) -> Result<(), SessionError> {
         let SessionStorage::Store { owed, .. } = &mut self.kept else { return Ok(()) };
         outcome.map_err(|error| SessionError::from_store("save entries to", error))?;
         owed.drain(..length.min(owed.len()));
-        self.safe = self.safe.max(given);
         Ok(())
     }
 

@@ -45,6 +45,17 @@ fn open_session(store: &Arc<Lines>) -> Session {
     Session::in_store(Arc::clone(store) as Arc<dyn EntryStore>, Path::new("/work")).unwrap()
 }
 
+/// Waits for the thread of a session that was dropped.
+async fn wait_for_lines(store: &Lines) {
+    let stored = async {
+        while store.line_kinds().is_empty() {
+            // sleep: the thread stores the lines within a second
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(haft_test_support::PATIENCE, stored).await.unwrap();
+}
+
 fn message_texts(session: &Session) -> Vec<String> {
     let messages = session.context().messages;
     messages.iter().map(|message| haft_protocol::content::joined_text(&shown_content(message))).collect()
@@ -111,10 +122,7 @@ async fn last_handle_stores_everything() {
     let session = open_session(&store);
     session.append(Name { name: "a".into() }, Durability::Soon).await.unwrap();
     drop(session);
-    while store.line_kinds().is_empty() {
-        // sleep: the thread of the session stores the lines within a second
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+    wait_for_lines(&store).await;
     assert_eq!(open_session(&store).name().unwrap().as_deref(), Some("a"));
 }
 
@@ -170,10 +178,7 @@ async fn entries_of_a_failed_round_are_stored_with_the_last_handle() {
     assert!(session.append(Name { name: "a".into() }, Durability::Now).await.is_err());
     store.fails.store(false, Ordering::Relaxed);
     drop(session);
-    while store.line_kinds().is_empty() {
-        // sleep: the thread of the session ends after its last attempt
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+    wait_for_lines(&store).await;
     assert_eq!(open_session(&store).name().unwrap().as_deref(), Some("a"));
 }
 
