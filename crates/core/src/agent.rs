@@ -20,8 +20,8 @@ use crate::compact::{CompactError, CompactionOutcome};
 use crate::completion::{self, CompletionAnswer, CompletionError, CompletionRequest};
 use crate::error::TurnErrorKind;
 use crate::hooks::{
-    self, HookSummary, PendingFork, PendingMove, PendingSwitch, ReviewedUserBash, SessionChangeError,
-    UserBash, UserInput, UserInputDecision, review_command,
+    self, HookSummary, OnInput, OnUserBash, PendingFork, PendingMove, PendingSwitch, ReviewedUserBash,
+    SessionChangeError, UserBash, UserInput, UserInputDecision, review_command,
 };
 use crate::jobs::BackgroundJobs;
 use crate::model::{Model, ModelFacts, ModelInfo, ThinkingLevel};
@@ -89,7 +89,7 @@ impl Agent {
     /// wrote, before templates are expanded, and make a prompt of the input that it returns. Returns `None` if a hook
     /// handled the input or left nothing of it, or the wait was cancelled.
     pub async fn review_input(&self, cancel: &CancellationToken, mut input: UserInput) -> Option<UserInput> {
-        for hook in self.inner.current_hooks().on_input {
+        for hook in self.inner.current_hooks::<dyn OnInput>() {
             let asked = AssertUnwindSafe(hook.on_input(cancel, &input)).catch_unwind();
             match cancel.run_until_cancelled(asked).await? {
                 Ok(UserInputDecision::Keep) | Err(_) => {}
@@ -107,13 +107,13 @@ impl Agent {
 
     /// True if there are hooks for input, so that [`review_input`](Self::review_input) may take time.
     pub fn reviews_input(&self) -> bool {
-        !self.inner.current_hooks().on_input.is_empty()
+        !self.inner.current_hooks::<dyn OnInput>().is_empty()
     }
 
     /// Asks the [`OnUserBash`](crate::hooks::OnUserBash) hooks about a shell command of the user, before the program runs
     /// it.
     pub async fn review_user_bash(&self, cancel: &CancellationToken, bash: UserBash) -> ReviewedUserBash {
-        let hooks = self.inner.current_hooks().on_user_bash;
+        let hooks = self.inner.current_hooks::<dyn OnUserBash>();
         review_command(&hooks, cancel, bash).await
     }
 
@@ -126,7 +126,7 @@ impl Agent {
         cancel: &CancellationToken,
         switch: &PendingSwitch,
     ) -> Result<(), SessionChangeError> {
-        hooks::review_switch(self.inner.current_hooks().before_switch, cancel, switch).await
+        hooks::review_switch(self.inner.current_hooks(), cancel, switch).await
     }
 
     /// Asks the [`BeforeFork`](hooks::BeforeFork) hooks about a copy of the conversation.
@@ -138,7 +138,7 @@ impl Agent {
         cancel: &CancellationToken,
         fork: &PendingFork,
     ) -> Result<(), SessionChangeError> {
-        hooks::review_fork(self.inner.current_hooks().before_fork, cancel, fork).await
+        hooks::review_fork(self.inner.current_hooks(), cancel, fork).await
     }
 
     /// Asks the [`BeforeTree`](hooks::BeforeTree) hooks about a move of the session. Returns the summary of a hook.
@@ -150,7 +150,7 @@ impl Agent {
         cancel: &CancellationToken,
         pending: &PendingMove,
     ) -> Result<Option<HookSummary>, SessionChangeError> {
-        hooks::review_move(self.inner.current_hooks().before_tree, cancel, pending).await
+        hooks::review_move(self.inner.current_hooks(), cancel, pending).await
     }
 
     /// Asks the model for a summary of a branch that the session is about to leave. The caller moves the session and

@@ -10,7 +10,7 @@ use haft_protocol::names;
 
 use crate::compact::CompactSettings;
 use crate::emitter::notify_observers;
-use crate::hooks::{HookSet, HookSource, OnWaitPoint, PromptSection};
+use crate::hooks::{HookSet, HookSource, ListedHook, Observer, PromptSection};
 use crate::jobs::BackgroundJobs;
 use crate::model::{Model, ModelSource, RequestOptions, RequestReview, ThinkingLevel};
 use crate::prompt::SystemPrompt;
@@ -98,7 +98,7 @@ impl AgentState {
         if events.is_empty() {
             return;
         }
-        let observers = self.current_hooks().observers;
+        let observers = self.current_hooks::<dyn Observer>();
         events.iter().for_each(|event| notify_observers(&observers, event));
     }
 
@@ -108,7 +108,7 @@ impl AgentState {
 
     /// Returns the review of a request by the current hooks.
     pub(crate) fn request_review(&self) -> RequestReview {
-        RequestReview::new(self.current_hooks().before_provider_request)
+        RequestReview::new(self.current_hooks())
     }
 
     /// Returns the usage of the context. It is the only source of the number before and after a compaction, and of the
@@ -134,19 +134,10 @@ impl AgentState {
         system + tools.sum::<u64>()
     }
 
-    /// Returns the current hooks: the agent's own, then those of each source.
-    pub(crate) fn current_hooks(&self) -> HookSet {
-        let mut hooks = self.config.hooks.clone();
-        for source in &self.config.sources {
-            hooks.extend(source.hooks());
-        }
-        hooks
-    }
-
-    /// Returns the current hooks that wait for points of a run.
-    pub(crate) fn current_wait_points(&self) -> Vec<Arc<dyn OnWaitPoint>> {
-        let mut hooks = self.config.hooks.wait_points.clone();
-        hooks.extend(self.config.sources.iter().flat_map(|source| source.wait_points()));
+    /// Returns the current hooks of a kind, for example `dyn BeforeTurn`: the agent's own, then those of each source.
+    pub(crate) fn current_hooks<H: ListedHook + ?Sized>(&self) -> Vec<Arc<H>> {
+        let mut hooks = H::list(&self.config.hooks).to_vec();
+        hooks.extend(self.config.sources.iter().flat_map(|source| H::take_list(source.hooks_of(H::KIND))));
         hooks
     }
 }

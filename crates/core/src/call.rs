@@ -16,7 +16,7 @@ use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
 use tokio::time::Instant;
 
-use crate::hooks::{FinishedCall, Refusal, ResultDecision, WaitPoint};
+use crate::hooks::{AfterToolExecute, FinishedCall, Refusal, ResultDecision, WaitPoint};
 use crate::panics::panic_message;
 use crate::run_context::{NoDecision, RunContext};
 use crate::session::intervention::InterventionAction;
@@ -97,7 +97,7 @@ impl CallResult {
     async fn apply_result_hooks(run: &RunContext, finished: &FinishedCall, mut output: ToolOutput) -> Self {
         let mut refusal = None;
         let mut edited_by: Vec<String> = Vec::new();
-        for hook in run.agent.current_hooks().after_tool_execute {
+        for hook in run.agent.current_hooks::<dyn AfterToolExecute>() {
             if run.caller.as_ref().is_some_and(|caller| hook.belongs_to(caller)) {
                 continue;
             }

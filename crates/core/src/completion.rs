@@ -157,6 +157,6 @@ fn record_answer(
     let record = Custom { owner, kind, data: RawJson::empty_object(), answer: Some(answer) };
     // A session that cannot be written fails the next run with an error.
     _ = agent.transcript.record_usage(record, usage);
-    let emitter = EventEmitter::with_sink(agent.current_hooks().observers, tell);
+    let emitter = EventEmitter::with_sink(agent.current_hooks(), tell);
     emitter.emit(AgentEvent::Usage { usage, cumulative: agent.transcript.usage() });
 }

@@ -68,6 +68,7 @@
 
 mod closures;
 mod gate_clock;
+mod hook_set;
 mod input;
 mod model_call;
 mod session_change;
@@ -76,8 +77,6 @@ mod shared;
 mod tool_call;
 mod user_bash;
 mod wait_point;
-
-use std::sync::Arc;
 
 use async_trait::async_trait;
 use haft_protocol::content::ContentBlock;
@@ -89,10 +88,11 @@ use crate::compact::PendingCompaction;
 pub use crate::model::{BeforeProviderRequest, ProviderRequest, ProviderRequestDecision};
 use crate::session::EntryId;
 use crate::session::entry::CustomMessage;
-use crate::tool::Tool;
 
 pub(crate) use closures::{ApproverFn, ObserverFn};
 pub use gate_clock::{GateClock, GateClockPause};
+pub(crate) use hook_set::ListedHook;
+pub use hook_set::{HookKind, HookSet, HookSource};
 pub use input::{AttachedFile, OnInput, UserInput, UserInputDecision};
 pub use model_call::{
     AfterModelResponse, BeforeModelRequest, OutgoingRequest, ReceivedResponse, RequestDecision, RequestEdit,
@@ -118,133 +118,6 @@ pub use wait_point::{OnWaitPoint, WaitPoint};
 pub trait Observer: Send + Sync {
     /// Receives an event.
     fn observe(&self, event: &AgentEvent);
-}
-
-/// All hooks of an agent, each list in the order in which its hooks are asked.
-///
-/// One value can implement several hooks, for [`AgentBuilder::hooks`](crate::AgentBuilder::hooks):
-///
-/// ```
-/// use std::sync::Arc;
-///
-/// use haft_core::AgentBuilder;
-/// use haft_core::hooks::{BeforeToolExecute, BeforeTurn, HookSet};
-///
-/// fn with<H: BeforeTurn + BeforeToolExecute + 'static>(agent: AgentBuilder, guard: H) -> AgentBuilder {
-///     let guard = Arc::new(guard);
-///     let mut hooks = HookSet::default();
-///     hooks.before_turn.push(guard.clone());
-///     hooks.before_tool_execute.push(guard);
-///     agent.hooks(hooks)
-/// }
-/// ```
-#[derive(Clone, Default)]
-pub struct HookSet {
-    /// Asked about each input of the user.
-    pub on_input: Vec<Arc<dyn OnInput>>,
-    /// Asked about each shell command of the user.
-    pub on_user_bash: Vec<Arc<dyn OnUserBash>>,
-    /// Asked before another session is opened.
-    pub before_switch: Vec<Arc<dyn BeforeSwitch>>,
-    /// Asked before the conversation is copied.
-    pub before_fork: Vec<Arc<dyn BeforeFork>>,
-    /// Asked before the session continues from another entry.
-    pub before_tree: Vec<Arc<dyn BeforeTree>>,
-    /// Asked once per prompt.
-    pub before_agent_start: Vec<Arc<dyn BeforeAgentStart>>,
-    /// Asked once per step.
-    pub before_turn: Vec<Arc<dyn BeforeTurn>>,
-    /// Asked for every request of a step.
-    pub before_model_request: Vec<Arc<dyn BeforeModelRequest>>,
-    /// Asked for every encoded request.
-    pub before_provider_request: Vec<Arc<dyn BeforeProviderRequest>>,
-    /// Asked for every response of a step.
-    pub after_model_response: Vec<Arc<dyn AfterModelResponse>>,
-    /// Asked for every tool call.
-    pub before_tool_execute: Vec<Arc<dyn BeforeToolExecute>>,
-    /// Asked for every call that those hooks allowed.
-    pub approve_tool: Vec<Arc<dyn ApproveTool>>,
-    /// Asked for every result.
-    pub after_tool_execute: Vec<Arc<dyn AfterToolExecute>>,
-    /// Asked for every message with text.
-    pub before_assistant_message: Vec<Arc<dyn BeforeAssistantMessage>>,
-    /// Asked before a run ends.
-    pub before_settle: Vec<Arc<dyn BeforeSettle>>,
-    /// Asked before a compaction.
-    pub before_compact: Vec<Arc<dyn BeforeCompact>>,
-    /// Waited for at points of a run.
-    pub wait_points: Vec<Arc<dyn OnWaitPoint>>,
-    /// Receive all events.
-    pub observers: Vec<Arc<dyn Observer>>,
-}
-
-impl HookSet {
-    /// Appends the hooks of `other`.
-    pub fn extend(&mut self, other: Self) {
-        self.on_input.extend(other.on_input);
-        self.on_user_bash.extend(other.on_user_bash);
-        self.before_switch.extend(other.before_switch);
-        self.before_fork.extend(other.before_fork);
-        self.before_tree.extend(other.before_tree);
-        self.before_agent_start.extend(other.before_agent_start);
-        self.before_turn.extend(other.before_turn);
-        self.before_model_request.extend(other.before_model_request);
-        self.before_provider_request.extend(other.before_provider_request);
-        self.after_model_response.extend(other.after_model_response);
-        self.before_tool_execute.extend(other.before_tool_execute);
-        self.approve_tool.extend(other.approve_tool);
-        self.after_tool_execute.extend(other.after_tool_execute);
-        self.before_assistant_message.extend(other.before_assistant_message);
-        self.before_settle.extend(other.before_settle);
-        self.before_compact.extend(other.before_compact);
-        self.wait_points.extend(other.wait_points);
-        self.observers.extend(other.observers);
-    }
-}
-
-impl std::fmt::Debug for HookSet {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Hooks")
-            .field("on_input", &self.on_input.len())
-            .field("on_user_bash", &self.on_user_bash.len())
-            .field("before_switch", &self.before_switch.len())
-            .field("before_fork", &self.before_fork.len())
-            .field("before_tree", &self.before_tree.len())
-            .field("before_agent_start", &self.before_agent_start.len())
-            .field("before_turn", &self.before_turn.len())
-            .field("before_model_request", &self.before_model_request.len())
-            .field("before_provider_request", &self.before_provider_request.len())
-            .field("after_model_response", &self.after_model_response.len())
-            .field("before_tool_execute", &self.before_tool_execute.len())
-            .field("approve_tool", &self.approve_tool.len())
-            .field("after_tool_execute", &self.after_tool_execute.len())
-            .field("before_assistant_message", &self.before_assistant_message.len())
-            .field("before_settle", &self.before_settle.len())
-            .field("before_compact", &self.before_compact.len())
-            .field("wait_points", &self.wait_points.len())
-            .field("observers", &self.observers.len())
-            .finish()
-    }
-}
-
-/// A source of hooks that change while the agent exists, for example an extension host. The agent calls it at every
-/// hook point, so that a new gate takes effect at once. Observers are an exception: the observers at the start of a
-/// prompt stay for the whole run.
-#[async_trait]
-pub trait HookSource: Send + Sync {
-    /// Returns the current hooks, in order.
-    fn hooks(&self) -> HookSet;
-
-    /// Returns the current hooks of [`HookSet::wait_points`] alone. A run asks for them more often than for the others.
-    fn wait_points(&self) -> Vec<Arc<dyn OnWaitPoint>> {
-        self.hooks().wait_points
-    }
-
-    /// Returns a tool that the model called and the agent does not have, for example the tool of an extension that is
-    /// still starting. Returns `None` if there is no such tool or the run was cancelled.
-    async fn late_tool(&self, _cancel: &CancellationToken, _name: &str) -> Option<Arc<dyn Tool>> {
-        None
-    }
 }
 
 /// Hook before the agent starts to work on a prompt. A panic adds nothing.

@@ -64,7 +64,7 @@ impl Run {
     pub(crate) fn new(agent: Arc<AgentState>, prompt: Option<Prompt>) -> Self {
         let (sender, events) = emitter::event_channel();
         let cancel = CancellationToken::new();
-        let emitter = EventEmitter::new(agent.current_hooks().observers, sender);
+        let emitter = EventEmitter::new(agent.current_hooks(), sender);
         let weak = Arc::downgrade(&agent);
         let output = OutputSlot::default();
         let work = turn::run_prompt(agent, prompt, emitter, cancel.clone(), output.clone()).boxed();

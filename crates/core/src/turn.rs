@@ -23,7 +23,8 @@ use crate::compact::{CompactError, CompactionOutcome};
 use crate::emitter::{EventEmitter, notify_observers};
 use crate::error::{TurnError, TurnErrorKind};
 use crate::hooks::{
-    AgentStart, AgentStartAdditions, PromptSection, Refusal, RefusalScope, TurnDecision, WaitPoint,
+    AgentStart, AgentStartAdditions, BeforeAgentStart, BeforeTurn, PromptSection, Refusal, RefusalScope,
+    TurnDecision, WaitPoint,
 };
 use crate::model::ModelError;
 use crate::queue::{AddMessageError, AddOutcome, DequeuedPrompt, MessageDelivery, Prompt};
@@ -137,7 +138,7 @@ pub(crate) fn add_message(
         AddOutcome::Queued(queued) => Ok(MessageDelivery::Queued(queued)),
         AddOutcome::Added(entry) => {
             let (entry, event) = (entry.map_err(AddMessageError::Session)?, message.into_event(time));
-            notify_observers(&agent.current_hooks().observers, &event);
+            notify_observers(&agent.current_hooks(), &event);
             Ok(MessageDelivery::Added { entry, event: Box::new(event) })
         }
     }
@@ -248,7 +249,7 @@ impl TurnDriver {
         let tools = self.run.agent.tools().offered_specs(&self.setup);
         let mut start = AgentStart { prompt, system_prompt: String::new() };
         let mut all = AgentStartAdditions::default();
-        for hook in self.run.agent.current_hooks().before_agent_start {
+        for hook in self.run.agent.current_hooks::<dyn BeforeAgentStart>() {
             start.system_prompt = self.run.agent.system_prompt().render(&tools, &all.sections);
             let added = self.run.await_decision(hook.before_agent_start(&self.run.cancel, &start)).await;
             let AgentStartAdditions { sections, messages } = added.unwrap_or_default();
@@ -286,13 +287,12 @@ impl TurnDriver {
 
     /// Starts a step: applies changes since the last step, and asks the hooks whether the step can start.
     async fn start(&mut self, step: u32) -> TurnInput {
-        let hooks = self.run.agent.current_hooks();
-        self.run.emitter.set_observers(hooks.observers);
+        self.run.emitter.set_observers(self.run.agent.current_hooks());
         if let Err(error) = self.note_setup() {
             return error.into();
         }
         self.run.emitter.emit(AgentEvent::TurnStart { step });
-        for hook in hooks.before_turn {
+        for hook in self.run.agent.current_hooks::<dyn BeforeTurn>() {
             let refusal = match self.run.await_decision(hook.before_turn(&self.run.cancel, step)).await {
                 Ok(TurnDecision::Allow) => continue,
                 Ok(TurnDecision::Block { by, reason }) => Refusal::for_turn(by, reason),

@@ -190,7 +190,7 @@ impl ExtensionToolRunner {
                     .without_hidden_text();
             }
         };
-        let emitter = EventEmitter::with_sink(agent.current_hooks().observers, tell);
+        let emitter = EventEmitter::with_sink(agent.current_hooks(), tell);
         emitter.emit(AgentEvent::HostCallStart {
             id: call.id.clone(),
             extension: caller.clone(),

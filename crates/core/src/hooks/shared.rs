@@ -11,11 +11,12 @@ use super::{
     AfterBlock, AfterModelResponse, AfterToolExecute, AgentStart, AgentStartAdditions, ApproveTool,
     ApproverDecision, BeforeAgentStart, BeforeAssistantMessage, BeforeCompact, BeforeFork,
     BeforeModelRequest, BeforeProviderRequest, BeforeSettle, BeforeSwitch, BeforeToolExecute, BeforeTree,
-    BeforeTurn, BranchDecision, CancellationToken, CompactDecision, FinishedCall, HookRole, HookSet,
-    HookSource, MessageDecision, Observer, OnInput, OnUserBash, OnWaitPoint, OutgoingRequest, PendingCall,
-    PendingFork, PendingMove, PendingSwitch, ProviderRequest, ProviderRequestDecision, ReceivedResponse,
-    RequestDecision, ResponseDecision, ResultDecision, SessionChangeDecision, SettleDecision, SettlingRun,
-    ToolDecision, TurnDecision, UserBash, UserBashDecision, UserInput, UserInputDecision, WaitPoint,
+    BeforeTurn, BranchDecision, CancellationToken, CompactDecision, FinishedCall, HookKind, HookRole,
+    HookSet, HookSource, MessageDecision, Observer, OnInput, OnUserBash, OnWaitPoint, OutgoingRequest,
+    PendingCall, PendingFork, PendingMove, PendingSwitch, ProviderRequest, ProviderRequestDecision,
+    ReceivedResponse, RequestDecision, ResponseDecision, ResultDecision, SessionChangeDecision,
+    SettleDecision, SettlingRun, ToolDecision, TurnDecision, UserBash, UserBashDecision, UserInput,
+    UserInputDecision, WaitPoint,
 };
 use crate::compact::PendingCompaction;
 use crate::forward::forward_trait;
@@ -28,7 +29,7 @@ forward_trait!(Observer for [Arc] {
 forward_trait!(HookSource for [Arc] {
     async late_tool(cancel: &CancellationToken, name: &str) -> Option<Arc<dyn Tool>>;
     fn hooks() -> HookSet;
-    fn wait_points() -> Vec<Arc<dyn OnWaitPoint>>;
+    fn hooks_of(kind: HookKind) -> HookSet;
 });
 forward_trait!(OnInput for [Arc] {
     async on_input(cancel: &CancellationToken, input: &UserInput) -> UserInputDecision;

@@ -12,8 +12,12 @@ use haft_protocol::message::{
 use super::TurnDriver;
 use super::request::RequestDraft;
 use super::state::{SuppressedDeltas, TurnInput};
+use crate::agent_state::AgentState;
 use crate::emitter::EventEmitter;
-use crate::hooks::{HookSet, ReceivedResponse, Refusal, RefusalScope, ResponseDecision, WaitPoint};
+use crate::hooks::{
+    AfterModelResponse, BeforeAssistantMessage, ReceivedResponse, Refusal, RefusalScope, ResponseDecision,
+    WaitPoint,
+};
 use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelResponse, stream_response};
 use crate::run_context::{NoDecision, PANICKED, RunContext};
 use crate::session::SessionError;
@@ -85,10 +89,9 @@ impl TurnDriver {
         step: u32,
         last: bool,
     ) -> Result<(ModelResponse, SuppressedDeltas), RequestFailure> {
-        let hooks = self.run.agent.current_hooks();
-        let held = suppressed_deltas(&hooks);
+        let held = suppressed_deltas(&self.run.agent);
         let draft = RequestDraft::new(&self.run, &self.setup, &self.sections, &self.demand, step, last);
-        let sent = draft.apply_hooks(&hooks.before_model_request).await;
+        let sent = draft.apply_hooks(&self.run.agent.current_hooks()).await;
         let (model, request) = sent.map_err(RequestFailure::NotSent)?;
         let info = model.info();
         self.answer = IncompleteResponse { asked: Some(info.clone()), ..IncompleteResponse::default() };
@@ -294,7 +297,7 @@ impl ResponseReview {
         step: u32,
         answered_by: &ModelInfo,
     ) -> Result<(), ResponseRejection> {
-        for hook in run.agent.current_hooks().after_model_response {
+        for hook in run.agent.current_hooks::<dyn AfterModelResponse>() {
             let received = received_response(step, answered_by, &self.response);
             let refusal = match run.await_decision(hook.after_model_response(&run.cancel, &received)).await {
                 Ok(ResponseDecision::Keep) => continue,
@@ -328,10 +331,11 @@ impl ResponseReview {
 }
 
 /// Returns the deltas that are held back until hooks have decided.
-pub(super) fn suppressed_deltas(hooks: &HookSet) -> SuppressedDeltas {
+pub(super) fn suppressed_deltas(agent: &AgentState) -> SuppressedDeltas {
+    let reviewers = agent.current_hooks::<dyn AfterModelResponse>();
     SuppressedDeltas {
-        deltas: hooks.after_model_response.iter().any(|hook| hook.suppresses_deltas()),
-        thinking: !hooks.before_assistant_message.is_empty(),
+        deltas: reviewers.iter().any(|hook| hook.suppresses_deltas()),
+        thinking: !agent.current_hooks::<dyn BeforeAssistantMessage>().is_empty(),
     }
 }
 

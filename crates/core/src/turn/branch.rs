@@ -21,7 +21,7 @@ pub(crate) async fn summarize_branch(
     let Some(last) = left.last() else { return Err(CompactError::Nothing) };
     // There is no run, so only the observers receive events.
     let (sender, _) = crate::emitter::event_channel();
-    let emitter = EventEmitter::new(agent.current_hooks().observers, sender);
+    let emitter = EventEmitter::new(agent.current_hooks(), sender);
     if !agent.queues.open(emitter.clone(), false) {
         return Err(CompactError::Busy);
     }

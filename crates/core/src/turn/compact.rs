@@ -17,7 +17,7 @@ use crate::compact::{
     TouchedFiles, entry_tokens, find_cut, previous_compaction, summary_prompt, truncate_summary,
 };
 use crate::emitter::EventEmitter;
-use crate::hooks::{CompactDecision, PromptSection};
+use crate::hooks::{BeforeCompact, CompactDecision, PromptSection};
 use crate::model::{
     ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelRequest, ModelResponse, RequestOptions,
     stream_response,
@@ -60,7 +60,7 @@ pub(crate) async fn run_manual_compaction(
 ) -> Result<CompactionOutcome, CompactError> {
     // There is no run, so only the observers receive events.
     let (sender, _) = crate::emitter::event_channel();
-    let emitter = EventEmitter::new(agent.current_hooks().observers, sender);
+    let emitter = EventEmitter::new(agent.current_hooks(), sender);
     if !agent.queues.open(emitter.clone(), false) {
         return Err(CompactError::Busy);
     }
@@ -244,7 +244,7 @@ impl ContextCompactor<'_> {
         compacting: PendingCompaction,
     ) -> Result<(PendingCompaction, Option<CompactionSummary>), CompactError> {
         let mut replaced: Option<(PendingCompaction, CompactionSummary)> = None;
-        for hook in self.run.agent.current_hooks().before_compact {
+        for hook in self.run.agent.current_hooks::<dyn BeforeCompact>() {
             match self.run.await_decision(hook.before_compact(&self.run.cancel, &compacting)).await {
                 Ok(CompactDecision::Cancel { by, reason }) => {
                     return Err(CompactError::Refused { by, reason });

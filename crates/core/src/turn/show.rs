@@ -7,7 +7,7 @@ use haft_protocol::message::{AssistantBlock, text_of, tool_calls_of};
 
 use super::A_HOOK;
 use super::state::{SuppressedDeltas, TurnInput};
-use crate::hooks::MessageDecision;
+use crate::hooks::{BeforeAssistantMessage, MessageDecision};
 use crate::model::ModelResponse;
 use crate::run_context::{NoDecision, RunContext};
 use crate::session::EntryId;
@@ -83,7 +83,7 @@ impl ResponseDisplay<'_> {
         if text.is_empty() {
             return Some(InterceptedText::Text(text));
         }
-        for hook in self.run.agent.current_hooks().before_assistant_message {
+        for hook in self.run.agent.current_hooks::<dyn BeforeAssistantMessage>() {
             match self.run.await_decision(hook.before_assistant_message(&self.run.cancel, &text)).await {
                 Ok(MessageDecision::Show) => {}
                 Ok(MessageDecision::Replace { by, text: new }) => {

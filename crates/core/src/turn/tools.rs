@@ -17,7 +17,7 @@ use crate::call::{
     ApprovedCall, GateDecision, GateFindings, GateScope, ToolGate, canonical_args, validate_args,
 };
 use crate::chain::Verdict;
-use crate::hooks::{Refusal, RefusalScope};
+use crate::hooks::{BeforeToolExecute, Refusal, RefusalScope};
 use crate::run_context::RunContext;
 use crate::session::entry::ToolStart;
 use crate::session::{NOT_RUN, SessionError};
@@ -244,7 +244,11 @@ impl ToolCalls<'_> {
     /// True if a hook can answer a call of an unregistered tool.
     fn is_taken_by_hook(&self, call: &ToolCall, offered: &OfferedTools) -> bool {
         let takes = || {
-            self.run.agent.current_hooks().before_tool_execute.iter().any(|hook| hook.handles_unknown_tools())
+            self.run
+                .agent
+                .current_hooks::<dyn BeforeToolExecute>()
+                .iter()
+                .any(|hook| hook.handles_unknown_tools())
         };
         offered.is_unknown(&call.name) && call.args.is_object() && takes()
     }
