@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use haft_core::hooks::{HookSource, ToolDecision};
+use haft_core::hooks::{HookKind, HookSource, ToolDecision};
 use haft_core::model::ModelInfo;
 use haft_host::{Host, HostConfig};
 use haft_packages::{ExtensionDialect, ExtensionOrigin, ExtensionSpec, GuardRoles, LaunchPlan, Lifecycle};
@@ -109,7 +109,7 @@ impl HostCandidate {
             let mut times = Vec::with_capacity(block);
             for _ in 0..block {
                 let start = Instant::now();
-                for hook in hooks.hooks().before_tool_execute {
+                for hook in hooks.hooks_of(HookKind::BeforeToolExecute).before_tool_execute {
                     let decision = hook.before_tool_execute(&cancel, &call).await;
                     ensure!(
                         decision == ToolDecision::Allow,
