@@ -6,6 +6,7 @@ mod client;
 mod endpoint;
 mod failure;
 mod final_answer;
+mod page;
 mod request;
 mod run;
 mod simple_get;
@@ -35,6 +36,7 @@ use endpoint::ApiEndpoint;
 use failure::FailureReporter;
 use run::RequestDriver;
 
+pub use page::get_page;
 pub(crate) use simple_get::{RequestLimits, send_get};
 
 /// A model behind an HTTP API. Cheap to clone; clones share their connections.

@@ -76,7 +76,7 @@ pub use choose::{
 pub use config::{ApiDialect, ConfigError, ModelConfig};
 pub use fallback::FallbackModel;
 #[cfg(feature = "http")]
-pub use http::HttpModel;
+pub use http::{HttpModel, get_page};
 #[cfg(feature = "http")]
 pub use models::{ConfiguredModel, ModelsError, ModelsFile, UnsetVariable};
 #[cfg(feature = "http")]

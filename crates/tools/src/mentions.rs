@@ -1,4 +1,4 @@
-//! `FileMentions`: puts the files that a user mentions as `@path` into the prompt.
+//! `FileMentions`: puts the files and web pages that a user mentions as `@path` or `@https://…` into the prompt.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::builtin::BuiltIn as _;
 use crate::environment::{Environment, FileKind};
+use crate::fetch::FetchArgs;
 use crate::ls::{LsArgs, LsTool};
 use crate::path;
 use crate::read::{ReadArgs, ReadTool};
@@ -44,12 +45,21 @@ pub struct FileMentions {
     environment: Arc<dyn Environment>,
     read: Arc<dyn Tool>,
     ls: Arc<dyn Tool>,
+    /// Reads mentioned web pages.
+    fetch: Option<Arc<dyn Tool>>,
 }
 
 impl fmt::Debug for FileMentions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FileMentions").finish_non_exhaustive()
     }
+}
+
+/// The place that a mention names.
+enum MentionedPlace {
+    File(FileKind),
+    /// A web page, and the tool that reads it.
+    Page(Arc<dyn Tool>),
 }
 
 /// A mention in a text.
@@ -69,26 +79,54 @@ impl FileMentions {
         filter: TextFilter,
     ) -> Option<Self> {
         let named = |name: &str| tools.iter().find(|tool| tool.spec().name == name).cloned();
-        Some(Self { filter, environment, read: named(ReadTool::NAME)?, ls: named(LsTool::NAME)? })
+        Some(Self {
+            filter,
+            environment,
+            read: named(ReadTool::NAME)?,
+            ls: named(LsTool::NAME)?,
+            fetch: None,
+        })
     }
 
-    /// Returns the mention with the kind of its file; tries the spellings in order.
-    async fn find_file(&self, spellings: Vec<FileMention>) -> Option<(FileMention, FileKind)> {
+    /// Attaches mentioned web pages, too: `@https://…`. The tool is a [`fetch_tool`](crate::fetch_tool). The user names
+    /// the page, so it is read also if the model has no such tool.
+    #[must_use]
+    pub fn with_pages(self, fetch: Arc<dyn Tool>) -> Self {
+        Self { fetch: Some(fetch), ..self }
+    }
+
+    /// Returns the mention with its place; tries the spellings in order.
+    async fn find_place(&self, spellings: Vec<FileMention>) -> Option<(FileMention, MentionedPlace)> {
+        // A URL may contain a colon with a number, and ends before the punctuation of the sentence.
+        let shortest = spellings.iter().rfind(|mention| mention.lines.is_none());
+        if let (Some(fetch), Some(page)) = (&self.fetch, shortest.filter(|mention| mention.is_page())) {
+            return Some((page.clone(), MentionedPlace::Page(Arc::clone(fetch))));
+        }
         for mention in spellings {
             let Ok(path) = path::resolve(&*self.environment, &mention.path) else { continue };
             if let Ok(stat) = self.environment.stat(&path).await {
-                return Some((mention, stat.kind));
+                return Some((mention, MentionedPlace::File(stat.kind)));
             }
         }
         None
     }
 
-    async fn read_file(&self, cancel: &CancellationToken, file: &FileMention, kind: FileKind) -> ToolOutput {
-        let path = file.path.clone();
-        let (tool, args) = match kind {
-            FileKind::Directory => (&self.ls, RawJson::from_value(&LsArgs { path: Some(path) })),
-            FileKind::File | FileKind::Link | FileKind::Other => {
-                let (offset, limit) = file.lines.map(|(first, last)| (first, last - first + 1)).unzip();
+    async fn read_place(
+        &self,
+        cancel: &CancellationToken,
+        mention: &FileMention,
+        place: &MentionedPlace,
+    ) -> ToolOutput {
+        let path = mention.path.clone();
+        let (tool, args) = match place {
+            MentionedPlace::Page(fetch) => {
+                (fetch, RawJson::from_value(&FetchArgs { url: path, offset: None }))
+            }
+            MentionedPlace::File(FileKind::Directory) => {
+                (&self.ls, RawJson::from_value(&LsArgs { path: Some(path) }))
+            }
+            MentionedPlace::File(FileKind::File | FileKind::Link | FileKind::Other) => {
+                let (offset, limit) = mention.lines.map(|(first, last)| (first, last - first + 1)).unzip();
                 (&self.read, RawJson::from_value(&ReadArgs { path, offset, limit }))
             }
         };
@@ -111,7 +149,7 @@ impl OnInput for FileMentions {
         }
         let (mut changed, mut seen, mut bytes) = (input.clone(), BTreeSet::new(), 0);
         for spellings in find_mentions(&input.text).into_iter().take(MOST_MENTIONS) {
-            let Some((mention, kind)) = self.find_file(spellings).await else { continue };
+            let Some((mention, place)) = self.find_place(spellings).await else { continue };
             if !seen.insert(mention.clone()) {
                 continue;
             }
@@ -120,7 +158,7 @@ impl OnInput for FileMentions {
                 changed.attached.push(AttachedFile { name: mention.name(), text });
                 continue;
             }
-            let output = self.read_file(cancel, &mention, kind).await;
+            let output = self.read_place(cancel, &mention, &place).await;
             let text = joined_text(&output.content);
             let text = self.filter.apply(&text).unwrap_or(text);
             let fits = bytes + text.len() <= MOST_BYTES;
@@ -154,6 +192,10 @@ impl FileMention {
     fn read_spellings(text: &str) -> Vec<Self> {
         let literal = Self { path: text.to_owned(), lines: None };
         std::iter::once(literal).chain(Self::with_lines(text)).collect()
+    }
+
+    fn is_page(&self) -> bool {
+        self.path.starts_with("https://") || self.path.starts_with("http://")
     }
 
     fn name(&self) -> String {
@@ -198,7 +240,9 @@ fn find_mentions(text: &str) -> Vec<Vec<FileMention>> {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::future::ready;
 
+    use futures::FutureExt as _;
     use haft_core::hooks::UserInput;
 
     use super::*;
@@ -239,6 +283,24 @@ mod tests {
         assert_eq!(lines.len(), 1, "{lines:?}");
         assert!(lines[0].0 == "src/main.rs:2-3" && lines[0].1.starts_with("two\nthree\n"), "{lines:?}");
         assert!(!lines[0].1.contains("four\n"), "{lines:?}");
+    }
+
+    #[tokio::test]
+    async fn attaches_pages_only_with_a_tool_for_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let environment: Arc<dyn Environment> = Arc::new(HostEnvironment::new(dir.path()));
+        let tools = builtin_tools(Arc::clone(&environment));
+        let hook = FileMentions::new(environment, &tools, TextFilter::new(|_| None)).unwrap();
+        let refuse = |url: reqwest::Url| ready(Err(format!("no network for {url}"))).boxed();
+        let fetch = crate::fetch_tool(Arc::new(refuse));
+        let cancel = CancellationToken::new();
+        let input = UserInput::new("see @https://a.example:80/x.html, please", InputSource::Interactive);
+        assert!(matches!(hook.on_input(&cancel, &input).await, UserInputDecision::Keep));
+        let hook = hook.with_pages(fetch);
+        let UserInputDecision::Change(changed) = hook.on_input(&cancel, &input).await else { panic!("kept") };
+        let attached = changed.attached.into_iter().map(|page| (page.name, page.text)).collect::<Vec<_>>();
+        let url = "https://a.example:80/x.html";
+        assert_eq!(attached, pairs(&[(url, &format!("cannot fetch {url}: no network for {url}"))]));
     }
 
     #[tokio::test]

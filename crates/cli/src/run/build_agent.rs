@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use futures::FutureExt as _;
 use haft_config::{CompactionSettings, Config, GrantSettings, Home, OnTimeout, Owner, Project, ToolSettings};
 use haft_core::compact::CompactSettings;
 use haft_core::model::{Model, ModelInfo, ThinkingLevel};
@@ -28,8 +29,9 @@ use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{ExtensionConfig, HostMode};
 use haft_protocol::ids::ExtensionName;
+use haft_providers::get_page;
 use haft_rpc::ProgramTools as _;
-use haft_tools::{Environment, FileMentions, ServiceTools, builtin_tools};
+use haft_tools::{Environment, FileMentions, ServiceTools, builtin_tools, fetch_tool};
 use tokio::sync::watch;
 
 use crate::args::RunArgs;
@@ -295,11 +297,17 @@ pub(crate) async fn build_agent(parts: RunParts, ends: SessionOutputs) -> anyhow
     make_results_private(&parts.home.results_dir());
     let services = ServiceTools::new(environment.clone()).keep_out_of(parts.home.root());
     let environment: Arc<dyn Environment> = Arc::new(environment);
-    let builtin = builtin_tools(Arc::clone(&environment));
+    let mut builtin = builtin_tools(Arc::clone(&environment));
+    let fetch = fetch_tool(Arc::new(|url| get_page(url).boxed()));
     // A client of `haft rpc` attaches what it wants.
     let has_mentions = !matches!(parts.host.mode, Some(HostMode::Rpc));
-    let mentions =
-        FileMentions::new(environment, &builtin, parts.secrets.text_filter()).filter(|_| has_mentions);
+    let mentions = FileMentions::new(Arc::clone(&environment), &builtin, parts.secrets.text_filter())
+        .filter(|_| has_mentions)
+        .map(|mentions| mentions.with_pages(Arc::clone(&fetch)));
+    // Where commands have no network, the model has none either.
+    if environment.sandbox().is_none_or(|sandbox| sandbox.network) {
+        builtin.push(fetch);
+    }
     let SessionOutputs { events, frontend, attach: joined } = ends;
     parts.trust_event.into_iter().for_each(|event| events(event));
     // An extension can add the first skill later.

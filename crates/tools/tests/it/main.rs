@@ -9,6 +9,7 @@ mod changed;
 mod containment;
 mod edit;
 mod environment;
+mod fetch;
 mod ground;
 mod preview;
 mod reach;
