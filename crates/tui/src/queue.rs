@@ -31,7 +31,7 @@ impl DeliveryTime {
             Prompt::Send => Some(Self::Steer),
             Prompt::FollowUp => Some(Self::FollowUp),
             Prompt::Abort | Prompt::TakeBack | Prompt::ClearOrQuit => None,
-            Prompt::SearchHistory | Prompt::Complete | Prompt::OpenEditor => None,
+            Prompt::SearchHistory | Prompt::Complete | Prompt::OpenEditor | Prompt::Paste => None,
         }
     }
 }

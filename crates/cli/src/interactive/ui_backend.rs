@@ -3,6 +3,7 @@
 //! The services run neither on the thread of the interface nor on that of the agent. File access runs on blocking
 //! threads.
 
+mod clipboard;
 mod files;
 mod history;
 mod sessions;
@@ -108,6 +109,12 @@ impl UiBackend {
             Request::Image { number, path } => {
                 let read = self.try_off_thread(move |context| files::read_image(&context.cwd, &path)).await;
                 Reply::Image(number, read)
+            }
+            Request::Clipboard => {
+                let context = Arc::clone(&self.context);
+                Reply::Clipboard(
+                    self.spawn_task(async move { clipboard::read_clipboard(&context).await }).await,
+                )
             }
             Request::Providers => Reply::Providers(self.list_providers().await),
             Request::ContextUse => Reply::ContextUse(self.try_off_thread(sessions::context_use).await),

@@ -2,7 +2,7 @@
 
 use super::super::commands::{self, login, show};
 use super::super::view::inline_view;
-use super::{approve, events, pick, prompt, shell};
+use super::{approve, events, input, pick, prompt, shell};
 use haft_protocol::content::written_text;
 use haft_protocol::message::Message;
 use haft_protocol::rpc::CommandFailure;
@@ -45,6 +45,8 @@ pub(super) fn handle_backend_reply(state: &mut AppState, reply: BackendReply) {
         }
         BackendReply::History(Err(failure)) => state.show_error(failure.error),
         BackendReply::Image(number, image) => prompt::handle_image(state, number, image),
+        BackendReply::Clipboard(Ok(text)) => input::handle_paste(state, &text),
+        BackendReply::Clipboard(Err(failure)) => state.show_error(failure.error),
         BackendReply::Providers(providers) => show_providers(state, providers),
         BackendReply::Login(outcome) => handle_login(state, outcome),
         BackendReply::Logout(outcome) => {
