@@ -10,6 +10,7 @@ mod doctor;
 mod exit;
 mod ext;
 mod extensions;
+mod fetch;
 mod hooks;
 mod interactive;
 mod interrupt;

@@ -1,5 +1,4 @@
-//! The built-in tools: read, write, edit, bash, job, grep, find, ls; skill, if there are skills; and fetch, if there is a
-//! network.
+//! The built-in tools: read, write, edit, bash, job, grep, find, ls; and skill, if there are skills.
 //!
 //! Used by the binary and by programs that embed an agent. No tool blocks the agent's thread, leaves a partly written
 //! file or an unkillable process behind, or returns a result longer than core's limits. Tools access files and
@@ -13,7 +12,6 @@ mod diff;
 mod edit;
 mod environment;
 mod failure;
-mod fetch;
 mod find;
 mod grep;
 mod job;
@@ -35,7 +33,6 @@ pub use environment::{
     GrepQuery, GrepText, HostEnvironment, InPlaceReason, ParentPolicy, ResolvedPlace, RunEnd, RunReport,
     ShellCommand, ToolSandbox, ToolSandboxGap, walk_tree,
 };
-pub use fetch::{FETCH_TOOL, PageRequest, fetch_tool};
 pub use list::{NAMES, ServiceTools, builtin_tools, service_tools};
 pub use mentions::FileMentions;
 pub use results::clear_results;

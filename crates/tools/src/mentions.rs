@@ -12,11 +12,11 @@ use haft_core::tool::{Tool, ToolContext, ToolOutput};
 use haft_protocol::RawJson;
 use haft_protocol::content::{ContentBlock, InputSource, ToolCall, joined_text};
 use haft_protocol::ids::ToolCallId;
+use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use crate::builtin::BuiltIn as _;
 use crate::environment::{Environment, FileKind};
-use crate::fetch::FetchArgs;
 use crate::ls::{LsArgs, LsTool};
 use crate::path;
 use crate::read::{ReadArgs, ReadTool};
@@ -55,6 +55,12 @@ impl fmt::Debug for FileMentions {
     }
 }
 
+/// The arguments of the tool that reads a page.
+#[derive(Debug, Serialize)]
+struct PageArgs {
+    url: String,
+}
+
 /// The place that a mention names.
 enum MentionedPlace {
     File(FileKind),
@@ -88,8 +94,8 @@ impl FileMentions {
         })
     }
 
-    /// Attaches mentioned web pages, too: `@https://…`. The tool is a [`fetch_tool`](crate::fetch_tool). The user names
-    /// the page, so it is read also if the model has no such tool.
+    /// Attaches mentioned web pages, too: `@https://…`. The tool has the argument `url`. The user names the page, so it
+    /// is read also if the model has no such tool.
     #[must_use]
     pub fn with_pages(self, fetch: Arc<dyn Tool>) -> Self {
         Self { fetch: Some(fetch), ..self }
@@ -119,9 +125,7 @@ impl FileMentions {
     ) -> ToolOutput {
         let path = mention.path.clone();
         let (tool, args) = match place {
-            MentionedPlace::Page(fetch) => {
-                (fetch, RawJson::from_value(&FetchArgs { url: path, offset: None }))
-            }
+            MentionedPlace::Page(fetch) => (fetch, RawJson::from_value(&PageArgs { url: path })),
             MentionedPlace::File(FileKind::Directory) => {
                 (&self.ls, RawJson::from_value(&LsArgs { path: Some(path) }))
             }
@@ -240,10 +244,9 @@ fn find_mentions(text: &str) -> Vec<Vec<FileMention>> {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::future::ready;
 
-    use futures::FutureExt as _;
     use haft_core::hooks::UserInput;
+    use haft_core::tool::ToolSpec;
 
     use super::*;
     use crate::{HostEnvironment, builtin_tools};
@@ -285,14 +288,27 @@ mod tests {
         assert!(!lines[0].1.contains("four\n"), "{lines:?}");
     }
 
+    /// A tool that returns its arguments.
+    struct Echo;
+
+    #[async_trait]
+    impl Tool for Echo {
+        fn spec(&self) -> Arc<ToolSpec> {
+            Arc::new(ToolSpec::new("fetch", ""))
+        }
+
+        async fn execute(&self, _: ToolContext, call: ToolCall) -> ToolOutput {
+            ToolOutput::text(call.args.as_str())
+        }
+    }
+
     #[tokio::test]
     async fn attaches_pages_only_with_a_tool_for_them() {
         let dir = tempfile::tempdir().unwrap();
         let environment: Arc<dyn Environment> = Arc::new(HostEnvironment::new(dir.path()));
         let tools = builtin_tools(Arc::clone(&environment));
         let hook = FileMentions::new(environment, &tools, TextFilter::new(|_| None)).unwrap();
-        let refuse = |url: reqwest::Url| ready(Err(format!("no network for {url}"))).boxed();
-        let fetch = crate::fetch_tool(Arc::new(refuse));
+        let fetch: Arc<dyn Tool> = Arc::new(Echo);
         let cancel = CancellationToken::new();
         let input = UserInput::new("see @https://a.example:80/x.html, please", InputSource::Interactive);
         assert!(matches!(hook.on_input(&cancel, &input).await, UserInputDecision::Keep));
@@ -300,7 +316,7 @@ mod tests {
         let UserInputDecision::Change(changed) = hook.on_input(&cancel, &input).await else { panic!("kept") };
         let attached = changed.attached.into_iter().map(|page| (page.name, page.text)).collect::<Vec<_>>();
         let url = "https://a.example:80/x.html";
-        assert_eq!(attached, pairs(&[(url, &format!("cannot fetch {url}: no network for {url}"))]));
+        assert_eq!(attached, pairs(&[(url, &format!(r#"{{"url":"{url}"}}"#))]));
     }
 
     #[tokio::test]

@@ -10,7 +10,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use futures::FutureExt as _;
 use haft_config::{CompactionSettings, Config, GrantSettings, Home, OnTimeout, Owner, Project, ToolSettings};
 use haft_core::compact::CompactSettings;
 use haft_core::model::{Model, ModelInfo, ThinkingLevel};
@@ -29,15 +28,15 @@ use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{ExtensionConfig, HostMode};
 use haft_protocol::ids::ExtensionName;
-use haft_providers::get_page;
 use haft_rpc::ProgramTools as _;
-use haft_tools::{Environment, FileMentions, ServiceTools, builtin_tools, fetch_tool};
+use haft_tools::{Environment, FileMentions, ServiceTools, builtin_tools};
 use tokio::sync::watch;
 
 use crate::args::RunArgs;
 use crate::console::note;
 use crate::exit::{Exit, OrExit as _};
 use crate::extensions::{self, ProjectOnlySettings};
+use crate::fetch::fetch_tool;
 use crate::hooks::HookLaunchContext;
 use crate::resources::PromptResources;
 use crate::setup::RunSetup;
@@ -298,7 +297,7 @@ pub(crate) async fn build_agent(parts: RunParts, ends: SessionOutputs) -> anyhow
     let services = ServiceTools::new(environment.clone()).keep_out_of(parts.home.root());
     let environment: Arc<dyn Environment> = Arc::new(environment);
     let mut builtin = builtin_tools(Arc::clone(&environment));
-    let fetch = fetch_tool(Arc::new(|url| get_page(url).boxed()));
+    let fetch = fetch_tool();
     // A client of `haft rpc` attaches what it wants.
     let has_mentions = !matches!(parts.host.mode, Some(HostMode::Rpc));
     let mentions = FileMentions::new(Arc::clone(&environment), &builtin, parts.secrets.text_filter())

@@ -9,7 +9,6 @@ mod changed;
 mod containment;
 mod edit;
 mod environment;
-mod fetch;
 mod ground;
 mod preview;
 mod reach;

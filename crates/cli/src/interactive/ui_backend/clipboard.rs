@@ -4,7 +4,6 @@ use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::Stdio;
-use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use base64::Engine as _;
@@ -14,9 +13,7 @@ use tokio::process::Command;
 use tokio::time::timeout;
 
 use super::UiContext;
-
-/// The time that a program has. Some wait for the owner of the clipboard, which may hang.
-const TIME_LIMIT: Duration = Duration::from_secs(5);
+use crate::timeouts::CLIPBOARD;
 
 /// The most bytes of a text or of an encoded image.
 const MAX_CONTENT: u64 = 32 * 1024 * 1024;
@@ -130,7 +127,7 @@ async fn print_clipboard(command: &[&str]) -> Option<Vec<u8>> {
         let read = stdout.take(MAX_CONTENT + 1).read_to_end(&mut output).await;
         (read, child.wait().await)
     };
-    let (read, status) = timeout(TIME_LIMIT, ended).await.ok()?;
+    let (read, status) = timeout(CLIPBOARD, ended).await.ok()?;
     let fits = read.ok()? as u64 <= MAX_CONTENT;
     (fits && status.ok()?.success()).then_some(output)
 }
