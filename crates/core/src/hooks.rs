@@ -8,6 +8,11 @@
 //! The first argument of every hook is the cancellation token of the run. A cancelled hook should return soon; the
 //! action does not happen, whatever the hook decides. A panic counts as a refusal.
 //!
+//! # Names
+//!
+//! Each hook has a name, `a hook` by default. A decision does not contain it: the agent adds the name of the hook to
+//! what events, errors and the session say about the decision.
+//!
 //! ```
 //! use async_trait::async_trait;
 //! use haft_core::hooks::{
@@ -23,9 +28,13 @@
 //! impl BeforeToolExecute for Careful {
 //!     async fn before_tool_execute(&self, _: &CancellationToken, call: &ToolCall) -> ToolDecision {
 //!         match call.args.as_str().contains("rm -rf") {
-//!             true => ToolDecision::block("careful", "no deleting"),
+//!             true => ToolDecision::block("no deleting"),
 //!             false => ToolDecision::Allow,
 //!         }
+//!     }
+//!
+//!     fn name(&self) -> &str {
+//!         "careful"
 //!     }
 //! }
 //!
@@ -34,8 +43,12 @@
 //!     async fn before_turn(&self, _: &CancellationToken, step: u32) -> TurnDecision {
 //!         match step {
 //!             1..=9 => TurnDecision::Allow,
-//!             _ => TurnDecision::Block { by: "careful".into(), reason: "limit of nine steps".into() },
+//!             _ => TurnDecision::Block { reason: "limit of nine steps".into() },
 //!         }
+//!     }
+//!
+//!     fn name(&self) -> &str {
+//!         "careful"
 //!     }
 //! }
 //!
@@ -43,7 +56,7 @@
 //! impl BeforeAssistantMessage for Careful {
 //!     async fn before_assistant_message(&self, _: &CancellationToken, text: &str) -> MessageDecision {
 //!         match text.contains("SECRET") {
-//!             true => MessageDecision::Replace { by: "careful".into(), text: text.replace("SECRET", "…") },
+//!             true => MessageDecision::Replace { text: text.replace("SECRET", "…") },
 //!             false => MessageDecision::Show,
 //!         }
 //!     }
@@ -86,6 +99,7 @@ use haft_protocol::ids::ExtensionName;
 pub use tokio_util::sync::CancellationToken;
 
 use crate::compact::PendingCompaction;
+use crate::model::UNNAMED_HOOK;
 pub use crate::model::{BeforeProviderRequest, ProviderRequest, ProviderRequestDecision};
 use crate::session::EntryId;
 use crate::session::entry::CustomMessage;
@@ -118,6 +132,11 @@ pub use wait_point::{OnWaitPoint, WaitPoint};
 pub trait Observer: Send + Sync {
     /// Receives an event.
     fn observe(&self, event: &AgentEvent);
+
+    /// Returns the name of the hook, see the [module](self#names).
+    fn name(&self) -> &str {
+        UNNAMED_HOOK
+    }
 }
 
 /// All hooks of an agent, each list in the order in which its hooks are asked.
@@ -203,28 +222,39 @@ impl HookSet {
 }
 
 impl std::fmt::Debug for HookSet {
+    /// Writes the names of the hooks.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Hooks")
-            .field("on_input", &self.on_input.len())
-            .field("on_user_bash", &self.on_user_bash.len())
-            .field("before_switch", &self.before_switch.len())
-            .field("before_fork", &self.before_fork.len())
-            .field("before_tree", &self.before_tree.len())
-            .field("before_agent_start", &self.before_agent_start.len())
-            .field("before_turn", &self.before_turn.len())
-            .field("before_model_request", &self.before_model_request.len())
-            .field("before_provider_request", &self.before_provider_request.len())
-            .field("after_model_response", &self.after_model_response.len())
-            .field("before_tool_execute", &self.before_tool_execute.len())
-            .field("approve_tool", &self.approve_tool.len())
-            .field("after_tool_execute", &self.after_tool_execute.len())
-            .field("before_assistant_message", &self.before_assistant_message.len())
-            .field("before_settle", &self.before_settle.len())
-            .field("before_compact", &self.before_compact.len())
-            .field("wait_points", &self.wait_points.len())
-            .field("observers", &self.observers.len())
+        f.debug_struct("HookSet")
+            .field("on_input", &names(&self.on_input, <dyn OnInput>::name))
+            .field("on_user_bash", &names(&self.on_user_bash, <dyn OnUserBash>::name))
+            .field("before_switch", &names(&self.before_switch, <dyn BeforeSwitch>::name))
+            .field("before_fork", &names(&self.before_fork, <dyn BeforeFork>::name))
+            .field("before_tree", &names(&self.before_tree, <dyn BeforeTree>::name))
+            .field("before_agent_start", &names(&self.before_agent_start, <dyn BeforeAgentStart>::name))
+            .field("before_turn", &names(&self.before_turn, <dyn BeforeTurn>::name))
+            .field("before_model_request", &names(&self.before_model_request, <dyn BeforeModelRequest>::name))
+            .field(
+                "before_provider_request",
+                &names(&self.before_provider_request, <dyn BeforeProviderRequest>::name),
+            )
+            .field("after_model_response", &names(&self.after_model_response, <dyn AfterModelResponse>::name))
+            .field("before_tool_execute", &names(&self.before_tool_execute, <dyn BeforeToolExecute>::name))
+            .field("approve_tool", &names(&self.approve_tool, <dyn ApproveTool>::name))
+            .field("after_tool_execute", &names(&self.after_tool_execute, <dyn AfterToolExecute>::name))
+            .field(
+                "before_assistant_message",
+                &names(&self.before_assistant_message, <dyn BeforeAssistantMessage>::name),
+            )
+            .field("before_settle", &names(&self.before_settle, <dyn BeforeSettle>::name))
+            .field("before_compact", &names(&self.before_compact, <dyn BeforeCompact>::name))
+            .field("wait_points", &names(&self.wait_points, <dyn OnWaitPoint>::name))
+            .field("observers", &names(&self.observers, <dyn Observer>::name))
             .finish()
     }
+}
+
+fn names<H: ?Sized>(hooks: &[Arc<H>], name: fn(&H) -> &str) -> Vec<&str> {
+    hooks.iter().map(|hook| name(hook)).collect()
 }
 
 /// A source of hooks that change while the agent exists, for example an extension host. The agent calls it at every
@@ -269,6 +299,11 @@ pub trait BeforeAgentStart: Send + Sync {
     /// Adds sections to the system prompt, and messages to the conversation.
     async fn before_agent_start(&self, cancel: &CancellationToken, start: &AgentStart)
     -> AgentStartAdditions;
+
+    /// Returns the name of the hook, see the [module](self#names).
+    fn name(&self) -> &str {
+        UNNAMED_HOOK
+    }
 }
 
 /// The input of [`BeforeAgentStart`].
@@ -336,6 +371,11 @@ impl From<&str> for PromptSection {
 pub trait BeforeTurn: Send + Sync {
     /// Decides whether the turn continues. `step` counts from 1 within a prompt.
     async fn before_turn(&self, cancel: &CancellationToken, step: u32) -> TurnDecision;
+
+    /// Returns the name of the hook, see the [module](self#names).
+    fn name(&self) -> &str {
+        UNNAMED_HOOK
+    }
 }
 
 /// The decision about the start of a turn.
@@ -345,8 +385,6 @@ pub enum TurnDecision {
     Allow,
     /// The turn ends.
     Block {
-        /// The hook that blocked it.
-        by: String,
         /// The reason, for the user.
         reason: String,
     },
@@ -359,6 +397,11 @@ pub enum TurnDecision {
 pub trait BeforeAssistantMessage: Send + Sync {
     /// Decides which text the user sees. The transcript keeps the original.
     async fn before_assistant_message(&self, cancel: &CancellationToken, text: &str) -> MessageDecision;
+
+    /// Returns the name of the hook, see the [module](self#names).
+    fn name(&self) -> &str {
+        UNNAMED_HOOK
+    }
 }
 
 /// The decision about a message for the user.
@@ -368,15 +411,11 @@ pub enum MessageDecision {
     Show,
     /// Shows another text.
     Replace {
-        /// The hook that replaced it.
-        by: String,
         /// The text.
         text: String,
     },
     /// Shows nothing. Tool calls of the message still run.
     Suppress {
-        /// The hook that suppressed it.
-        by: String,
         /// The text that the user sees instead.
         reason: String,
     },
@@ -398,7 +437,7 @@ pub enum MessageDecision {
 ///     async fn before_compact(&self, _: &CancellationToken, about: &PendingCompaction) -> CompactDecision {
 ///         let earlier = about.previous_summary.clone().unwrap_or_default();
 ///         let summary = format!("{earlier}Changed files: {}", about.files_modified.join(", "));
-///         CompactDecision::Replace { by: "plainly".into(), summary, first_kept: None }
+///         CompactDecision::Replace { summary, first_kept: None }
 ///     }
 /// }
 /// ```
@@ -413,6 +452,11 @@ pub trait BeforeCompact: Send + Sync {
 
     /// Reports that the kept part cannot begin at this entry, so that the hook's decision was ignored.
     fn cut_refused(&self, _first_kept: EntryId) {}
+
+    /// Returns the name of the hook, see the [module](self#names).
+    fn name(&self) -> &str {
+        UNNAMED_HOOK
+    }
 }
 
 /// The decision about a compaction.
@@ -422,15 +466,11 @@ pub enum CompactDecision {
     Default,
     /// The context stays unchanged. If it is too long, the provider rejects the request and the turn ends.
     Cancel {
-        /// The hook that refused.
-        by: String,
         /// The reason, for the user.
         reason: String,
     },
     /// The hook's summary is used without a request to the model. A too long summary is truncated.
     Replace {
-        /// The hook that wrote the summary.
-        by: String,
         /// The summary for the model.
         summary: String,
         /// The first kept entry, if not the suggested one: one of [`PendingCompaction::cut_points`].
@@ -441,8 +481,6 @@ pub enum CompactDecision {
 /// A refusal: the action does not happen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// The hook that refused.
-    pub by: String,
     /// The reason. The model sees it if the turn continues, otherwise the user.
     pub reason: String,
     /// The amount of work that ends.
@@ -465,17 +503,35 @@ pub enum RefusalScope {
 
 impl Refusal {
     /// Creates a refusal.
-    pub fn new(scope: RefusalScope, by: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self { by: by.into(), reason: reason.into(), scope }
+    pub fn new(scope: RefusalScope, reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), scope }
     }
 
     /// Creates a refusal that ends the turn with an error that contains the reason.
-    pub fn for_turn(by: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self::new(RefusalScope::Turn, by, reason)
+    pub fn for_turn(reason: impl Into<String>) -> Self {
+        Self::new(RefusalScope::Turn, reason)
     }
 
     /// Creates a refusal that ends the turn without an error and removes the turn from the context.
-    pub fn for_discarded_turn(by: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self::new(RefusalScope::DiscardedTurn, by, reason)
+    pub fn for_discarded_turn(reason: impl Into<String>) -> Self {
+        Self::new(RefusalScope::DiscardedTurn, reason)
     }
+
+    /// Adds the name of the hook that refused.
+    pub(crate) fn attribute_to(self, by: impl Into<String>) -> AttributedRefusal {
+        let Self { reason, scope } = self;
+        AttributedRefusal { by: by.into(), reason, scope }
+    }
+}
+
+/// A refusal with the name of the hook that refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AttributedRefusal {
+    /// The name of the hook.
+    pub by: String,
+    /// The reason. The model sees it if the turn continues, otherwise the user.
+    pub reason: String,
+    /// The amount of work that ends.
+    pub scope: RefusalScope,
 }

@@ -28,6 +28,7 @@ use crate::tool::ToolSpec;
 
 pub use facts::{ModelFacts, TokenPrices};
 pub use output::OutputSchema;
+pub(crate) use review::UNNAMED_HOOK;
 pub use review::{
     BeforeProviderRequest, MAX_HEADERS, MAX_PAYLOAD, ProviderRequest, ProviderRequestDecision, RequestReview,
     ReviewedRequest, check_header,

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures::future::{Either, select};
 use haft_core::ExtensionToolRunner;
-use haft_core::hooks::{HookSet, HookSource, OnWaitPoint};
+use haft_core::hooks::{self, HookSet, HookSource};
 use haft_core::tool::Tool;
 use haft_protocol::ext::{
     CompletionItem, HostFrame, InterceptKind, InterceptProjectTrust, PanelClose, PanelKey, PanelResize,
@@ -346,7 +346,7 @@ impl HookSource for Host {
         hooks
     }
 
-    fn wait_points(&self) -> Vec<Arc<dyn OnWaitPoint>> {
+    fn wait_points(&self) -> Vec<Arc<dyn hooks::OnWaitPoint>> {
         let waits = |entry: &&Arc<ManagedExtension>| {
             !self.inner.gates.is_disabled(entry.name())
                 && entry.with_view(|now| now.joined_hooks().any(is_wait_point))

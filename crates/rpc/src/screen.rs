@@ -354,7 +354,7 @@ impl ScreenHooks {
             }
             None => "the call needs the user's approval, and the client answers no questions",
         };
-        ApproverDecision::Deny { by: "the user".to_owned(), reason: reason.to_owned() }
+        ApproverDecision::Deny { reason: reason.to_owned() }
     }
 }
 

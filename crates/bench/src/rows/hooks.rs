@@ -224,7 +224,7 @@ impl HookHost {
             .context("run the question as a task")?;
         let same = match &decision {
             RequestDecision::Send => true,
-            RequestDecision::Edit { edit, .. } => edit.messages.is_none() && edit.model.is_none(),
+            RequestDecision::Edit(edit) => edit.messages.is_none() && edit.model.is_none(),
             RequestDecision::Refuse(_) => false,
         };
         ensure!(same, "the hook changed the request");

@@ -15,7 +15,7 @@ use super::{
 use crate::agent_state::{AgentState, LazyValidator};
 use crate::chain::Verdict;
 use crate::emitter::EventEmitter;
-use crate::hooks::Refusal;
+use crate::hooks::AttributedRefusal;
 use crate::run_context::RunContext;
 use crate::schema::SchemaValidator;
 use crate::tool::{Tool, ToolFailureKind, ToolOutput, ToolSpec};
@@ -148,7 +148,7 @@ impl ExtensionCallResult {
         Self { output: self.output.without_hidden_text(), ..self }
     }
 
-    fn from_refusal(Refusal { by, reason, .. }: Refusal) -> Self {
+    fn from_refusal(AttributedRefusal { by, reason, .. }: AttributedRefusal) -> Self {
         Self { by: Some(by), ..Self::from_error(HostCallError::Blocked, reason) }
     }
 }

@@ -4,6 +4,8 @@ use async_trait::async_trait;
 use haft_protocol::content::{Image, InputSource};
 use tokio_util::sync::CancellationToken;
 
+use super::UNNAMED_HOOK;
+
 /// Hook for the user's input before it becomes a prompt. A program asks it with
 /// [`Agent::review_input`](crate::Agent::review_input); [`Agent::prompt`](crate::Agent::prompt) does not. A panic
 /// changes nothing.
@@ -31,6 +33,11 @@ use tokio_util::sync::CancellationToken;
 pub trait OnInput: Send + Sync {
     /// Decides about an input. Later hooks see the changed input.
     async fn on_input(&self, cancel: &CancellationToken, input: &UserInput) -> UserInputDecision;
+
+    /// Returns the name of the hook, see the [module](super#names).
+    fn name(&self) -> &str {
+        UNNAMED_HOOK
+    }
 }
 
 /// An input of the user.

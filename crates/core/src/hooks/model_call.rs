@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use haft_protocol::message::{AssistantBlock, Message, StopCause, TokenUsage};
 
-use super::{CancellationToken, Refusal};
+use super::{CancellationToken, Refusal, UNNAMED_HOOK};
 use crate::model::{ModelInfo, RequestOptions, ThinkingLevel};
 use crate::tool::ToolSpec;
 
@@ -27,7 +27,7 @@ use crate::tool::ToolSpec;
 ///     async fn before_model_request(&self, _: &CancellationToken, request: &OutgoingRequest) -> RequestDecision {
 ///         let thinking = if request.step == 1 { ThinkingLevel::High } else { ThinkingLevel::Low };
 ///         let edit = RequestEdit { thinking: Some(thinking), ..RequestEdit::default() };
-///         RequestDecision::Edit { by: "first-things".into(), edit }
+///         RequestDecision::Edit(edit)
 ///     }
 /// }
 /// ```
@@ -44,9 +44,9 @@ pub trait BeforeModelRequest: Send + Sync {
     /// Reports that a part of the edit was rejected; `detail` is the reason. The rest of the edit applies.
     fn edit_refused(&self, _detail: &str) {}
 
-    /// Returns the name of the hook for reports about a panic.
+    /// Returns the name of the hook, see the [module](super#names).
     fn name(&self) -> &str {
-        "a hook"
+        UNNAMED_HOOK
     }
 }
 
@@ -77,12 +77,7 @@ pub enum RequestDecision {
     /// Sends the request unchanged.
     Send,
     /// Sends the request with changes.
-    Edit {
-        /// The hook that changed it.
-        by: String,
-        /// The changes.
-        edit: RequestEdit,
-    },
+    Edit(RequestEdit),
     /// Sends nothing and ends the turn.
     Refuse(Refusal),
 }
@@ -125,7 +120,7 @@ pub struct RequestEdit {
 ///         match answer.usage.output {
 ///             spent if spent > self.most_tokens => {
 ///                 let reason = format!("the answer used {spent} tokens; the limit is {}", self.most_tokens);
-///                 ResponseDecision::Refuse(Refusal::for_turn("budget", reason))
+///                 ResponseDecision::Refuse(Refusal::for_turn(reason))
 ///             }
 ///             _ => ResponseDecision::Keep,
 ///         }
@@ -152,9 +147,9 @@ pub trait AfterModelResponse: Send + Sync {
         true
     }
 
-    /// Returns the name of the hook for reports about a panic.
+    /// Returns the name of the hook, see the [module](super#names).
     fn name(&self) -> &str {
-        "a hook"
+        UNNAMED_HOOK
     }
 }
 
@@ -180,8 +175,6 @@ pub enum ResponseDecision {
     Keep,
     /// Replaces the content of the response.
     Edit {
-        /// The hook that changed it.
-        by: String,
         /// All blocks of the new content.
         content: Vec<AssistantBlock>,
     },

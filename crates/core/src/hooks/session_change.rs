@@ -14,6 +14,7 @@ pub use haft_protocol::ext::SwitchReason;
 use haft_protocol::ids::ExtensionName;
 use tokio_util::sync::CancellationToken;
 
+use super::UNNAMED_HOOK;
 use crate::session::EntryId;
 use crate::session::entry::SessionEntry;
 
@@ -28,7 +29,7 @@ use crate::session::entry::SessionEntry;
 /// #[async_trait]
 /// impl BeforeSwitch for ReviewOpen {
 ///     async fn before_switch(&self, _: &CancellationToken, _: &PendingSwitch) -> SessionChangeDecision {
-///         SessionChangeDecision::Block { by: "review".into(), reason: "the review is open".into() }
+///         SessionChangeDecision::Block { reason: "the review is open".into() }
 ///     }
 /// }
 /// ```
@@ -40,6 +41,11 @@ pub trait BeforeSwitch: Send + Sync {
         cancel: &CancellationToken,
         switch: &PendingSwitch,
     ) -> SessionChangeDecision;
+
+    /// Returns the name of the hook, see the [module](super#names).
+    fn name(&self) -> &str {
+        UNNAMED_HOOK
+    }
 }
 
 /// Hook before the conversation is copied to a new session.
@@ -47,6 +53,11 @@ pub trait BeforeSwitch: Send + Sync {
 pub trait BeforeFork: Send + Sync {
     /// Decides whether the conversation is copied.
     async fn before_fork(&self, cancel: &CancellationToken, fork: &PendingFork) -> SessionChangeDecision;
+
+    /// Returns the name of the hook, see the [module](super#names).
+    fn name(&self) -> &str {
+        UNNAMED_HOOK
+    }
 }
 
 /// Hook before the session continues from another entry.
@@ -55,6 +66,11 @@ pub trait BeforeTree: Send + Sync {
     /// Decides whether the session moves, and with which summary. The first summary counts; later hooks can still
     /// block.
     async fn before_tree(&self, cancel: &CancellationToken, pending: &PendingMove) -> BranchDecision;
+
+    /// Returns the name of the hook, see the [module](super#names).
+    fn name(&self) -> &str {
+        UNNAMED_HOOK
+    }
 }
 
 /// A session that is about to be opened.
@@ -101,8 +117,6 @@ pub enum SessionChangeDecision {
     Continue,
     /// The command fails.
     Block {
-        /// The hook that blocked it.
-        by: String,
         /// The reason, for the person.
         reason: String,
     },
@@ -114,11 +128,12 @@ pub enum BranchDecision {
     /// The session moves.
     Continue,
     /// The session moves, with this summary of the branch that it leaves.
-    Summarize(HookSummary),
+    Summarize {
+        /// The text for the model.
+        text: String,
+    },
     /// The command fails.
     Block {
-        /// The hook that blocked it.
-        by: String,
         /// The reason, for the person.
         reason: String,
     },
@@ -158,7 +173,7 @@ pub(crate) async fn review_switch(
 ) -> Result<(), SessionChangeError> {
     for hook in hooks {
         let decision = await_decision(cancel, hook.before_switch(cancel, switch)).await?;
-        decision.map_or(Ok(()), SessionChangeDecision::into_result)?;
+        decision.map_or(Ok(()), |decision| decision.into_result(hook.name()))?;
     }
     Ok(())
 }
@@ -171,7 +186,7 @@ pub(crate) async fn review_fork(
 ) -> Result<(), SessionChangeError> {
     for hook in hooks {
         let decision = await_decision(cancel, hook.before_fork(cancel, fork)).await?;
-        decision.map_or(Ok(()), SessionChangeDecision::into_result)?;
+        decision.map_or(Ok(()), |decision| decision.into_result(hook.name()))?;
     }
     Ok(())
 }
@@ -185,23 +200,23 @@ pub(crate) async fn review_move(
     let mut summary = None;
     for hook in hooks {
         match await_decision(cancel, hook.before_tree(cancel, pending)).await? {
-            Some(BranchDecision::Block { by, reason }) => {
-                return Err(SessionChangeError::Blocked { by, reason });
+            Some(BranchDecision::Block { reason }) => {
+                return Err(SessionChangeError::Blocked { by: hook.name().to_owned(), reason });
             }
-            Some(BranchDecision::Summarize(written)) if !written.text.trim().is_empty() => {
-                summary.get_or_insert(written);
+            Some(BranchDecision::Summarize { text }) if !text.trim().is_empty() => {
+                summary.get_or_insert_with(|| HookSummary { by: hook.name().to_owned(), text });
             }
-            Some(BranchDecision::Summarize(_) | BranchDecision::Continue) | None => {}
+            Some(BranchDecision::Summarize { .. } | BranchDecision::Continue) | None => {}
         }
     }
     Ok(summary)
 }
 
 impl SessionChangeDecision {
-    fn into_result(self) -> Result<(), SessionChangeError> {
+    fn into_result(self, by: &str) -> Result<(), SessionChangeError> {
         match self {
             Self::Continue => Ok(()),
-            Self::Block { by, reason } => Err(SessionChangeError::Blocked { by, reason }),
+            Self::Block { reason } => Err(SessionChangeError::Blocked { by: by.to_owned(), reason }),
         }
     }
 }
@@ -222,21 +237,28 @@ async fn await_decision<T>(
 mod tests {
     use super::*;
 
-    struct Scripted(fn() -> BranchDecision);
+    struct Scripted(&'static str, fn() -> BranchDecision);
 
     #[async_trait]
     impl BeforeTree for Scripted {
         async fn before_tree(&self, _: &CancellationToken, _: &PendingMove) -> BranchDecision {
-            (self.0)()
+            (self.1)()
+        }
+
+        fn name(&self) -> &str {
+            self.0
         }
     }
 
-    fn summarize(by: &str, text: &str) -> BranchDecision {
-        BranchDecision::Summarize(HookSummary { by: by.to_owned(), text: text.to_owned() })
+    fn summarize(text: &str) -> BranchDecision {
+        BranchDecision::Summarize { text: text.to_owned() }
     }
 
-    async fn review(decisions: &[fn() -> BranchDecision]) -> Result<Option<HookSummary>, SessionChangeError> {
-        let hooks = decisions.iter().map(|decision| Arc::new(Scripted(*decision)) as Arc<dyn BeforeTree>);
+    async fn review(
+        decisions: &[(&'static str, fn() -> BranchDecision)],
+    ) -> Result<Option<HookSummary>, SessionChangeError> {
+        let hooks =
+            decisions.iter().map(|(name, decide)| Arc::new(Scripted(name, *decide)) as Arc<dyn BeforeTree>);
         let (entry, leaf, left) = (None, None, Vec::new());
         let pending = PendingMove { entry, leaf, left, summarize: false, instructions: None, caller: None };
         review_move(hooks.collect(), &CancellationToken::new(), &pending).await
@@ -246,13 +268,13 @@ mod tests {
     async fn first_summary_counts_unless_any_hook_blocks() {
         assert_eq!(review(&[]).await, Ok(None));
         let first = Ok(Some(HookSummary { by: "b".into(), text: "two".into() }));
-        let summaries: [fn() -> BranchDecision; 3] =
-            [|| summarize("a", " "), || summarize("b", "two"), || summarize("c", "three")];
+        let summaries: [(&str, fn() -> BranchDecision); 3] =
+            [("a", || summarize(" ")), ("b", || summarize("two")), ("c", || summarize("three"))];
         assert_eq!(review(&summaries).await, first);
-        let block = || BranchDecision::Block { by: "d".into(), reason: "no".into() };
+        let block = || BranchDecision::Block { reason: "no".into() };
         let blocked = Err(SessionChangeError::Blocked { by: "d".into(), reason: "no".into() });
-        assert_eq!(review(&[summaries[1], block]).await, blocked);
+        assert_eq!(review(&[summaries[1], ("d", block)]).await, blocked);
         // A panic blocks nothing.
-        assert_eq!(review(&[|| panic!("bug"), summaries[1]]).await, first);
+        assert_eq!(review(&[("a", || panic!("bug")), summaries[1]]).await, first);
     }
 }

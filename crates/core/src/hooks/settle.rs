@@ -3,6 +3,8 @@
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
+use super::UNNAMED_HOOK;
+
 /// The number of times that hooks can make one run go on, so that two hooks cannot keep it going for ever.
 pub const MAX_CONTINUATIONS: u32 = 10;
 
@@ -30,6 +32,11 @@ pub const MAX_CONTINUATIONS: u32 = 10;
 pub trait BeforeSettle: Send + Sync {
     /// Decides whether the run ends.
     async fn before_settle(&self, cancel: &CancellationToken, run: &SettlingRun) -> SettleDecision;
+
+    /// Returns the name of the hook, see the [module](super#names).
+    fn name(&self) -> &str {
+        UNNAMED_HOOK
+    }
 }
 
 /// A run that is about to end.

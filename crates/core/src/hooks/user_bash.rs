@@ -7,6 +7,8 @@ use async_trait::async_trait;
 use futures::FutureExt;
 use tokio_util::sync::CancellationToken;
 
+use super::UNNAMED_HOOK;
+
 /// Hook before a shell command of the user runs. A program that runs such commands asks it with
 /// [`Agent::review_user_bash`](crate::Agent::review_user_bash). A panic blocks the command.
 ///
@@ -31,9 +33,9 @@ pub trait OnUserBash: Send + Sync {
     /// Decides about a command. Later hooks see the changed command.
     async fn on_user_bash(&self, cancel: &CancellationToken, bash: &UserBash) -> UserBashDecision;
 
-    /// Returns the name of the hook for people.
+    /// Returns the name of the hook, see the [module](super#names).
     fn name(&self) -> &str {
-        "a hook"
+        UNNAMED_HOOK
     }
 }
 

@@ -45,7 +45,15 @@ pub trait BeforeProviderRequest: Send + Sync {
         cancel: &CancellationToken,
         request: &ProviderRequest,
     ) -> ProviderRequestDecision;
+
+    /// Returns the name of the hook, see [`hooks`](crate::hooks#names).
+    fn name(&self) -> &str {
+        UNNAMED_HOOK
+    }
 }
+
+/// The name of hooks without one.
+pub(crate) const UNNAMED_HOOK: &str = "a hook";
 
 /// The input of [`BeforeProviderRequest`].
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -13,7 +13,9 @@ use super::TurnDriver;
 use super::request::RequestDraft;
 use super::state::{SuppressedDeltas, TurnInput};
 use crate::emitter::EventEmitter;
-use crate::hooks::{HookSet, ReceivedResponse, Refusal, RefusalScope, ResponseDecision, WaitPoint};
+use crate::hooks::{
+    AttributedRefusal, HookSet, ReceivedResponse, Refusal, RefusalScope, ResponseDecision, WaitPoint,
+};
 use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelResponse, stream_response};
 use crate::run_context::{NoDecision, PANICKED, RunContext};
 use crate::session::SessionError;
@@ -137,7 +139,11 @@ impl TurnDriver {
     }
 
     /// Records a refused answer in the log, because it cost tokens, but not in the conversation.
-    async fn set_aside_response(&mut self, response: &ModelResponse, refusal: Refusal) -> TurnInput {
+    async fn set_aside_response(
+        &mut self,
+        response: &ModelResponse,
+        refusal: AttributedRefusal,
+    ) -> TurnInput {
         let before = self.run.agent.transcript.session.leaf();
         if let Err(error) = self.record_response(response).await {
             return error.into();
@@ -276,7 +282,7 @@ pub(super) struct ResponseReview {
 /// The reasons why an answer is not added to the conversation.
 pub(super) enum ResponseRejection {
     Cancelled,
-    Refused(Refusal),
+    Refused(AttributedRefusal),
 }
 
 impl ResponseReview {
@@ -298,18 +304,18 @@ impl ResponseReview {
             let received = received_response(step, answered_by, &self.response);
             let refusal = match run.await_decision(hook.after_model_response(&run.cancel, &received)).await {
                 Ok(ResponseDecision::Keep) => continue,
-                Ok(ResponseDecision::Edit { by, content }) => {
+                Ok(ResponseDecision::Edit { content }) => {
                     if content != self.response.content {
                         self.edit(content);
-                        self.edited_by.push(by);
+                        self.edited_by.push(hook.name().to_owned());
                     }
                     continue;
                 }
                 Ok(ResponseDecision::Refuse(refusal)) => refusal,
                 Err(NoDecision::Cancelled) => return Err(ResponseRejection::Cancelled),
-                Err(NoDecision::Panicked) => Refusal::for_turn(hook.name(), PANICKED),
+                Err(NoDecision::Panicked) => Refusal::for_turn(PANICKED),
             };
-            return Err(ResponseRejection::Refused(refusal));
+            return Err(ResponseRejection::Refused(refusal.attribute_to(hook.name())));
         }
         Ok(())
     }

@@ -246,16 +246,18 @@ impl ContextCompactor<'_> {
         let mut replaced: Option<(PendingCompaction, CompactionSummary)> = None;
         for hook in self.run.agent.current_hooks().before_compact {
             match self.run.await_decision(hook.before_compact(&self.run.cancel, &compacting)).await {
-                Ok(CompactDecision::Cancel { by, reason }) => {
+                Ok(CompactDecision::Cancel { reason }) => {
+                    let by = hook.name().to_owned();
                     return Err(CompactError::Refused { by, reason });
                 }
-                Ok(CompactDecision::Replace { by, summary, first_kept }) if replaced.is_none() => {
+                Ok(CompactDecision::Replace { summary, first_kept }) if replaced.is_none() => {
                     let kept = match first_kept {
                         Some(first) => compacting.clone().with_first_kept(first),
                         None => Some(compacting.clone()),
                     };
                     if let Some(kept) = kept {
-                        let summary = CompactionSummary { text: summary, by: Some(by), answer: None };
+                        let by = Some(hook.name().to_owned());
+                        let summary = CompactionSummary { text: summary, by, answer: None };
                         replaced = Some((kept, summary));
                     } else if let Some(first) = first_kept {
                         hook.cut_refused(first);

@@ -17,7 +17,7 @@ use crate::call::{
     ApprovedCall, GateDecision, GateFindings, GateScope, ToolGate, canonical_args, validate_args,
 };
 use crate::chain::Verdict;
-use crate::hooks::{Refusal, RefusalScope};
+use crate::hooks::{AttributedRefusal, RefusalScope};
 use crate::run_context::RunContext;
 use crate::session::entry::ToolStart;
 use crate::session::{NOT_RUN, SessionError};
@@ -226,7 +226,9 @@ impl ToolCalls<'_> {
                 let source = ResultSource { synthetic_by: Some(by), ..ResultSource::default() };
                 Ok(PlannedCall::answer(call, output, source))
             }
-            Verdict::Refuse(Refusal { scope: RefusalScope::Call, reason, .. }) => Ok(answer(reason)),
+            Verdict::Refuse(AttributedRefusal { scope: RefusalScope::Call, reason, .. }) => {
+                Ok(answer(reason))
+            }
             Verdict::Refuse(refusal) => Err(TurnInput::Refused(refusal)),
         }
     }

@@ -46,9 +46,7 @@ impl ApproveTool for Approver {
         // sleep: virtual time
         tokio::time::sleep(self.takes).await;
         match self.denies == Some(call.name.as_str()) {
-            true => {
-                ApproverDecision::Deny { by: self.name.into(), reason: format!("denied by {}", self.name) }
-            }
+            true => ApproverDecision::Deny { reason: format!("denied by {}", self.name) },
             false => ApproverDecision::Approve,
         }
     }
@@ -62,6 +60,10 @@ impl ApproveTool for Approver {
             true => AfterBlock::AbortAgent { reason: "broken".into() },
             false => AfterBlock::GoOn,
         }
+    }
+
+    fn name(&self) -> &str {
+        self.name
     }
 }
 
@@ -114,7 +116,7 @@ async fn approvers_see_the_final_call() {
 
 #[tokio::test]
 async fn approvers_are_not_asked_about_blocked_calls() {
-    let block = ToolDecision::block("g", "no");
+    let block = ToolDecision::block("no");
     let approver = Approver::new("a", None);
     let script = script("old");
     let agent = agent(&script)
@@ -293,9 +295,7 @@ impl ApproveTool for Person {
     ) -> Option<ApproverDecision> {
         Some(match self.0 {
             true => ApproverDecision::Approve,
-            false => {
-                ApproverDecision::Deny { by: "person".into(), reason: format!("no: {}", request.reason) }
-            }
+            false => ApproverDecision::Deny { reason: format!("no: {}", request.reason) },
         })
     }
 }

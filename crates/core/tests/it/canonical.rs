@@ -74,15 +74,17 @@ impl BeforeToolExecute for Watcher {
     async fn decide_call(&self, _: &CancellationToken, pending: &PendingCall<'_>) -> ToolDecision {
         self.note(pending);
         match self.rewrite.lock().unwrap().take() {
-            Some(n) => {
-                ToolDecision::Rewrite { by: self.name.into(), tool: None, args: json!({ "n": n }).into() }
-            }
+            Some(n) => ToolDecision::Rewrite { tool: None, args: json!({ "n": n }).into() },
             None => ToolDecision::Allow,
         }
     }
 
     fn role(&self, _: &str) -> Option<HookRole> {
         Some(self.role)
+    }
+
+    fn name(&self) -> &str {
+        self.name
     }
 }
 

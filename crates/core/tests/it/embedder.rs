@@ -56,8 +56,12 @@ impl BeforeTurn for Guard {
     async fn before_turn(&self, _: &CancellationToken, step: u32) -> TurnDecision {
         match step {
             1 => TurnDecision::Allow,
-            _ => TurnDecision::Block { by: "guard".into(), reason: "one step".into() },
+            _ => TurnDecision::Block { reason: "one step".into() },
         }
+    }
+
+    fn name(&self) -> &str {
+        "guard"
     }
 }
 

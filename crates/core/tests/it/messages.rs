@@ -14,9 +14,7 @@ struct Redact;
 impl BeforeAssistantMessage for Redact {
     async fn before_assistant_message(&self, _: &CancellationToken, text: &str) -> MessageDecision {
         match text.contains("SECRET") {
-            true => {
-                MessageDecision::Replace { by: "redact".into(), text: text.replace("SECRET", "[redacted]") }
-            }
+            true => MessageDecision::Replace { text: text.replace("SECRET", "[redacted]") },
             false => MessageDecision::Show,
         }
     }
@@ -28,7 +26,11 @@ struct Mute(bool);
 impl BeforeAssistantMessage for Mute {
     async fn before_assistant_message(&self, _: &CancellationToken, _: &str) -> MessageDecision {
         assert!(!self.0, "boom");
-        MessageDecision::Suppress { by: "mute".into(), reason: "quiet hours".into() }
+        MessageDecision::Suppress { reason: "quiet hours".into() }
+    }
+
+    fn name(&self) -> &str {
+        "mute"
     }
 }
 

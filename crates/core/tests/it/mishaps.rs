@@ -164,7 +164,7 @@ struct Last(Arc<AtomicBool>);
 impl BeforeCompact for Last {
     async fn before_compact(&self, _: &CancellationToken, _: &PendingCompaction) -> CompactDecision {
         self.0.store(true, Ordering::SeqCst);
-        CompactDecision::Replace { by: "notes".into(), summary: "short".into(), first_kept: None }
+        CompactDecision::Replace { summary: "short".into(), first_kept: None }
     }
 }
 

@@ -32,7 +32,7 @@ impl Edits {
     }
 
     fn one(edit: RequestEdit) -> Self {
-        Self::new(vec![RequestDecision::Edit { by: "e".into(), edit }])
+        Self::new(vec![RequestDecision::Edit(edit)])
     }
 
     fn refused(&self) -> Vec<String> {
@@ -57,6 +57,10 @@ impl BeforeModelRequest for Edits {
 
     fn edit_refused(&self, detail: &str) {
         self.refused.lock().unwrap().push(detail.to_owned());
+    }
+
+    fn name(&self) -> &str {
+        "cost"
     }
 }
 
@@ -283,7 +287,7 @@ async fn adds_results_for_calls_left_without_one_by_an_edit() {
 #[tokio::test]
 async fn refused_request_ends_the_turn_with_its_reason() {
     let script = Script::new(vec![]);
-    let abort = RequestDecision::Refuse(Refusal::for_turn("cost", "over budget"));
+    let abort = RequestDecision::Refuse(Refusal::for_turn("over budget"));
     let agent = script.agent().before_model_request(Edits::new(vec![abort])).build().unwrap();
     let (events, outcome) = run(&agent).await;
     let kind = TurnErrorKind::Blocked { by: "cost".into(), reason: "over budget".into() };

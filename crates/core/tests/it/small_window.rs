@@ -136,13 +136,13 @@ struct Third(Arc<AtomicUsize>);
 impl BeforeCompact for Third {
     async fn before_compact(&self, _: &CancellationToken, _: &PendingCompaction) -> CompactDecision {
         match self.0.fetch_add(1, Ordering::Relaxed) % 3 {
-            2 => CompactDecision::Replace {
-                by: "third".into(),
-                summary: "the hook's own summary".into(),
-                first_kept: None,
-            },
+            2 => CompactDecision::Replace { summary: "the hook's own summary".into(), first_kept: None },
             _ => CompactDecision::Default,
         }
+    }
+
+    fn name(&self) -> &str {
+        "third"
     }
 }
 

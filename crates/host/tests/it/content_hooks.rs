@@ -324,7 +324,7 @@ async fn change_messages(host: &Host, messages: Vec<Message>) -> Option<Vec<Mess
     };
     match hook.before_model_request(&CancellationToken::new(), &request).await {
         RequestDecision::Send => None,
-        RequestDecision::Edit { edit, .. } => edit.messages,
+        RequestDecision::Edit(edit) => edit.messages,
         RequestDecision::Refuse(refusal) => panic!("{refusal:?}"),
     }
 }
@@ -398,7 +398,7 @@ async fn change_answer(host: &Host, content: Vec<AssistantBlock>) -> Option<Vec<
     let response = ReceivedResponse { step: 1, model, content, stop, usage };
     match hook.after_model_response(&CancellationToken::new(), &response).await {
         ResponseDecision::Keep => None,
-        ResponseDecision::Edit { content, .. } => Some(content),
+        ResponseDecision::Edit { content } => Some(content),
         ResponseDecision::Refuse(refusal) => panic!("{refusal:?}"),
     }
 }

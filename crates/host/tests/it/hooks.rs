@@ -44,14 +44,10 @@ async fn gate_allows_rewrites_and_blocks() {
         let (mut decided, ()) = tokio::join!(gate(&host, &ls), reply);
         decisions.append(&mut decided);
     }
-    let by = || "guard".to_owned();
     let args = RawJson::parse(r#"{"command":"echo hi"}"#).unwrap();
-    let expect = [
-        ToolDecision::Allow,
-        ToolDecision::Rewrite { by: by(), tool: None, args },
-        ToolDecision::block(by(), "no"),
-    ];
+    let expect = [ToolDecision::Allow, ToolDecision::Rewrite { tool: None, args }, ToolDecision::block("no")];
     assert_eq!(decisions, expect);
+    assert_eq!(host.hook_source().hooks().before_tool_execute[0].name(), "guard");
     assert_eq!(events.faults(), []);
 }
 
@@ -184,11 +180,11 @@ async fn interceptor_decides_about_turns_and_messages() {
         (turn, replaced, message.before_assistant_message(&cancel, "SECRET").await)
     };
     let ((turn, replaced, suppressed), ()) = tokio::join!(asked, replies);
-    let by = || "meter".to_owned();
-    assert_eq!(turn, TurnDecision::Block { by: by(), reason: "closed".into() });
-    assert_eq!(replaced, MessageDecision::Replace { by: by(), text: "[redacted]".into() });
+    assert_eq!((hooks.before_turn[0].name(), hooks.before_assistant_message[0].name()), ("meter", "meter"));
+    assert_eq!(turn, TurnDecision::Block { reason: "closed".into() });
+    assert_eq!(replaced, MessageDecision::Replace { text: "[redacted]".into() });
     let reason = "message withheld by extension meter".to_owned();
-    assert_eq!(suppressed, MessageDecision::Suppress { by: by(), reason });
+    assert_eq!(suppressed, MessageDecision::Suppress { reason });
 }
 
 #[tokio::test(start_paused = true)]
@@ -318,11 +314,11 @@ async fn compaction_hook_refuses_or_writes_summary() {
         decided
     };
     let (decided, ()) = tokio::join!(asked, replies);
-    let by = || "notes".to_owned();
-    let replace = |first_kept| CompactDecision::Replace { by: by(), summary: "All well.".into(), first_kept };
+    assert_eq!(hook.name(), "notes");
+    let replace = |first_kept| CompactDecision::Replace { summary: "All well.".into(), first_kept };
     let expect = [
         CompactDecision::Default,
-        CompactDecision::Cancel { by: by(), reason: "not yet".into() },
+        CompactDecision::Cancel { reason: "not yet".into() },
         replace(None),
         replace(Some(1.into())),
         CompactDecision::Default,
@@ -356,8 +352,8 @@ async fn queries_interceptors_in_extension_order() {
     let mut order = Vec::new();
     for hook in hooks {
         let decision = hook.before_tool_execute(&CancellationToken::new(), &ls).await;
-        if let ToolDecision::Refuse(Refusal { by, .. }) = decision {
-            order.push(by);
+        if let ToolDecision::Refuse(_) = decision {
+            order.push(hook.name().to_owned());
         }
     }
     assert_eq!(order, ["one", "two"]);

@@ -52,8 +52,8 @@ async fn edit_request(host: &Host, peer: &mut FakePeer, answer: Value) -> (Optio
     question.as_object_mut().unwrap().remove("id");
     match decision {
         RequestDecision::Send => (None, question),
-        RequestDecision::Edit { edit, by } => {
-            assert_eq!(by, "router");
+        RequestDecision::Edit(edit) => {
+            assert_eq!(hook.name(), "router");
             (Some(edit), question)
         }
         RequestDecision::Refuse(refusal) => panic!("{refusal:?}"),
@@ -167,7 +167,7 @@ async fn process_adds_only_granted_tools() {
     let host = Host::builder(config).events(events.sink()).specs(specs).start().await;
     let hook = host.hook_source().hooks().before_model_request.remove(0);
     let decision = hook.before_model_request(&CancellationToken::new(), &request()).await;
-    let RequestDecision::Edit { edit, .. } = decision else { panic!("{decision:?}") };
+    let RequestDecision::Edit(edit) = decision else { panic!("{decision:?}") };
     let names: Vec<_> =
         edit.add_tools.iter().map(|tool| (tool.name.as_str(), tool.description.as_str())).collect();
     assert_eq!(names, [("look", "claude")]);

@@ -1,7 +1,7 @@
 //! Hooks before a session changes.
 
 use haft_core::hooks::{
-    BranchDecision, HookSummary, PendingFork, PendingMove, PendingSwitch, SessionChangeDecision, SwitchReason,
+    BranchDecision, PendingFork, PendingMove, PendingSwitch, SessionChangeDecision, SwitchReason,
 };
 use haft_core::session::{Durability, Session};
 use haft_host::Host;
@@ -44,7 +44,7 @@ async fn tree(host: &Host, pending: &PendingMove) -> BranchDecision {
 }
 
 fn blocked(reason: &str) -> SessionChangeDecision {
-    SessionChangeDecision::Block { by: "desk".to_owned(), reason: reason.to_owned() }
+    SessionChangeDecision::Block { reason: reason.to_owned() }
 }
 
 #[tokio::test(start_paused = true)]
@@ -106,13 +106,13 @@ async fn extension_summarizes_the_branch_that_is_left() {
         "instructions": "mind the lock", "entries": [{"id": id, "text": "[user]\nuse a lock"}],
     });
     assert_eq!(question, expect);
-    let summary = HookSummary { by: "desk".to_owned(), text: "A lock deadlocks.".to_owned() };
-    assert_eq!(decision, BranchDecision::Summarize(summary));
+    assert_eq!(decision, BranchDecision::Summarize { text: "A lock deadlocks.".to_owned() });
+    assert_eq!(host.hook_source().hooks().before_tree[0].name(), "desk");
     assert_eq!(events.faults(), [fault("desk", "hidden_text")]);
     let (decision, _) =
         tokio::join!(tree(&host, &pending), answer(&mut peer, json!({"block": true, "summary": "unused"})));
     let reason = "no reason given".to_owned();
-    assert_eq!(decision, BranchDecision::Block { by: "desk".to_owned(), reason });
+    assert_eq!(decision, BranchDecision::Block { reason });
     let own = PendingMove { caller: Some(ExtensionName::new("desk")), ..pending };
     assert_eq!(tree(&host, &own).await, BranchDecision::Continue);
 }

@@ -75,10 +75,10 @@ async fn refusals(host: &Host, peer: &mut FakePeer, answer: &Value) -> Vec<Optio
 async fn stop_ends_the_turn_at_each_hook() {
     let (host, mut peer, events) = host_with_hooks(&["hooks_2"]).await;
     let spent = json!({"stop": "turn", "reason": "the budget is spent"});
-    let ended = Refusal::for_turn("ender", "the budget is spent");
+    let ended = Refusal::for_turn("the budget is spent");
     assert_eq!(decide_call(&host, &mut peer, spent.clone()).await, ToolDecision::Refuse(ended.clone()));
     assert_eq!(refusals(&host, &mut peer, &spent).await, vec![Some(ended); 3]);
-    let discarded = Refusal::for_discarded_turn("ender", "turn ended by extension ender");
+    let discarded = Refusal::for_discarded_turn("turn ended by extension ender");
     assert_eq!(refusals(&host, &mut peer, &json!({"stop": "discard"})).await, vec![Some(discarded); 3]);
     assert_eq!(events.faults(), []);
 }
@@ -89,7 +89,7 @@ async fn without_the_capability_only_block_counts() {
     let stop = json!({"stop": "turn", "reason": "no", "content": [{"type": "text", "text": "x"}]});
     assert_eq!(decide_call(&host, &mut peer, stop).await, ToolDecision::Allow);
     let blocked = json!({"stop": 7, "block": true, "reason": "no"});
-    let denied = ToolDecision::block("ender", "no");
+    let denied = ToolDecision::block("no");
     assert_eq!(decide_call(&host, &mut peer, blocked).await, denied);
     assert_eq!(refusals(&host, &mut peer, &json!({"stop": "turn"})).await, vec![None, None, None]);
     assert_eq!(events.faults(), []);
@@ -102,8 +102,8 @@ async fn content_is_the_result_of_the_call() {
     let answer = json!({
         "content": content, "details": {"cached": true}, "is_error": true, "display": "1 file", "handled": true,
     });
-    let ToolDecision::Respond { by, output } = decide_call(&host, &mut peer, answer).await else { panic!() };
-    assert_eq!((by.as_str(), output.is_error, output.handled), ("ender", true, true));
+    let ToolDecision::Respond { output } = decide_call(&host, &mut peer, answer).await else { panic!() };
+    assert_eq!((output.is_error, output.handled), (true, true));
     let display = DisplayText { by: ExtensionName::new("ender"), text: "1 file".into() };
     assert_eq!(output.display, Some(display));
     assert_eq!(output.details, Some(RawJson::parse(r#"{"cached":true}"#).unwrap()));
@@ -114,11 +114,8 @@ async fn content_is_the_result_of_the_call() {
 #[tokio::test(start_paused = true)]
 async fn another_tool_is_called() {
     let (host, mut peer, events) = host_with_hooks(&["hooks_2"]).await;
-    let redirect = |args: &str| ToolDecision::Rewrite {
-        by: "ender".into(),
-        tool: Some("ls".into()),
-        args: RawJson::parse(args).unwrap(),
-    };
+    let redirect =
+        |args: &str| ToolDecision::Rewrite { tool: Some("ls".into()), args: RawJson::parse(args).unwrap() };
     let same_args = decide_call(&host, &mut peer, json!({"modified_tool": "ls"})).await;
     assert_eq!(same_args, redirect(r#"{"command":"ls"}"#));
     let answer = json!({"block": true, "modified_tool": "ls", "modified_args": {"path": "."}});
@@ -134,7 +131,7 @@ async fn another_tool_is_called() {
     let unknown = json!({"modified_tool": "ls", "display": 7, "handled": true});
     assert_eq!(decide_call(&host, &mut peer, unknown).await, ToolDecision::Allow);
     let safe = json!({"modified_tool": "ls", "block": true, "reason": "no"});
-    assert_eq!(decide_call(&host, &mut peer, safe).await, ToolDecision::block("ender", "no"));
+    assert_eq!(decide_call(&host, &mut peer, safe).await, ToolDecision::block("no"));
     assert!(!host.hook_source().hooks().before_tool_execute[0].handles_unknown_tools());
 }
 
@@ -189,12 +186,12 @@ async fn process_answers_redirects_and_ends() {
     let specs = vec![spec("cache", dir.path(), script)];
     let host = Host::builder(config).events(events.sink()).specs(specs).start().await;
     let decisions = gate(&host, &call("bash", json!({"command": "ls"}))).await;
-    let [ToolDecision::Respond { output, .. }] = decisions.as_slice() else { panic!("{decisions:?}") };
+    let [ToolDecision::Respond { output }] = decisions.as_slice() else { panic!("{decisions:?}") };
     assert_eq!(output.content, [ContentBlock::text("cached: ls")]);
     let decisions = gate(&host, &call("bash", json!({"command": "list"}))).await;
     let [ToolDecision::Rewrite { tool, .. }] = decisions.as_slice() else { panic!("{decisions:?}") };
     assert_eq!(tool.as_deref(), Some("read"));
-    let ended = Refusal::for_turn("cache", "turn ended by extension cache");
+    let ended = Refusal::for_turn("turn ended by extension cache");
     assert_eq!(gate(&host, &call("bash", json!({"command": "exit"}))).await, [ToolDecision::Refuse(ended)]);
     host.shutdown().await;
     assert_eq!(events.faults(), []);

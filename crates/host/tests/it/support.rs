@@ -169,10 +169,10 @@ pub(crate) async fn gate(host: &Host, call: &ToolCall) -> Vec<ToolDecision> {
 
 /// Returns the extension that blocks this call, and the reason.
 pub(crate) async fn blocked(host: &Host, call: &ToolCall) -> Option<(String, String)> {
-    match gate(host, call).await.pop() {
-        Some(ToolDecision::Refuse(Refusal { by, reason, .. })) => Some((by, reason)),
-        _ => None,
-    }
+    let mut decisions = gate(host, call).await;
+    let ToolDecision::Refuse(Refusal { reason, .. }) = decisions.pop()? else { return None };
+    let hook = &host.hook_source().hooks().before_tool_execute[decisions.len()];
+    Some((hook.name().to_owned(), reason))
 }
 
 #[track_caller]

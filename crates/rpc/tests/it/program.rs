@@ -97,13 +97,17 @@ impl AfterModelResponse for Discreet {
     async fn after_model_response(&self, _: &CancellationToken, told: &ReceivedResponse) -> ResponseDecision {
         let text = haft_protocol::message::text_of(&told.content);
         match text.contains("secret") {
-            true => ResponseDecision::Refuse(Refusal::for_discarded_turn("discreet", "a secret")),
+            true => ResponseDecision::Refuse(Refusal::for_discarded_turn("a secret")),
             false => ResponseDecision::Keep,
         }
     }
 
     fn suppresses_deltas(&self) -> bool {
         false
+    }
+
+    fn name(&self) -> &str {
+        "discreet"
     }
 }
 

@@ -39,6 +39,10 @@ impl BeforeAgentStart for ManagedExtension {
         });
         AgentStartAdditions { sections: clean_section(self, &section).into_iter().collect(), messages }
     }
+
+    fn name(&self) -> &str {
+        Self::name(self).as_str()
+    }
 }
 
 /// Returns the section without invisible characters, or `None` if it is empty.

@@ -33,4 +33,8 @@ impl BeforeProviderRequest for ManagedExtension {
         }
         ProviderRequestDecision::Change { payload, headers: headers.into_iter().collect() }
     }
+
+    fn name(&self) -> &str {
+        Self::name(self).as_str()
+    }
 }

@@ -19,6 +19,10 @@ impl BeforeSettle for ManagedExtension {
             }
         }
     }
+
+    fn name(&self) -> &str {
+        Self::name(self).as_str()
+    }
 }
 
 /// Adds the origin to a message, as to the prompt of a command, and removes invisible characters.

@@ -39,7 +39,7 @@ impl BeforeModelRequest for ManagedExtension {
         let edit = accept_change(self, change, request);
         match edit == RequestEdit::default() {
             true => RequestDecision::Send,
-            false => RequestDecision::Edit { by: self.name().to_string(), edit },
+            false => RequestDecision::Edit(edit),
         }
     }
 

@@ -20,6 +20,10 @@ impl OnInput for ManagedExtension {
             Ok(InputDecision::Handled) => UserInputDecision::Handled,
         }
     }
+
+    fn name(&self) -> &str {
+        Self::name(self).as_str()
+    }
 }
 
 /// Returns the changed input. An image that models cannot read makes the whole answer invalid.

@@ -48,7 +48,7 @@ impl AfterModelResponse for ManagedExtension {
                 if let Some(extension) = self.handle() {
                     extension.reporter().report_hidden_text(hidden, "a changed answer");
                 }
-                ResponseDecision::Edit { by: Self::name(self).to_string(), content }
+                ResponseDecision::Edit { content }
             }
             Err(detail) => {
                 let detail = format!("{detail}; the answer was not changed");

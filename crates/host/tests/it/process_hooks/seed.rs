@@ -262,10 +262,7 @@ struct Temperature;
 impl BeforeModelRequest for Temperature {
     async fn before_model_request(&self, _: &CancellationToken, _: &OutgoingRequest) -> RequestDecision {
         let options = Some(RequestOptions { temperature: Some(0.7), ..RequestOptions::default() });
-        RequestDecision::Edit {
-            by: "embedder".into(),
-            edit: RequestEdit { options, ..RequestEdit::default() },
-        }
+        RequestDecision::Edit(RequestEdit { options, ..RequestEdit::default() })
     }
 }
 
