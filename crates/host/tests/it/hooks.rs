@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use haft_core::compact::{CompactReason, PendingCompaction};
 use haft_core::hooks::{
-    AgentStart, CompactDecision, MessageDecision, PromptSection, Refusal, ToolDecision, TurnDecision,
+    AgentStart, CompactDecision, MessageDecision, PromptSection, ToolDecision, TurnDecision,
 };
 use haft_core::session::entry::{CustomMessage, SessionEntry};
 use haft_host::{ExtensionState, Host};
