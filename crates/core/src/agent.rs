@@ -24,7 +24,7 @@ use crate::hooks::{
     UserBash, UserInput, UserInputDecision, review_command,
 };
 use crate::jobs::BackgroundJobs;
-use crate::model::{Model, ModelFacts, ModelInfo, ThinkingLevel};
+use crate::model::{Model, ModelFacts, ModelId, ThinkingLevel};
 use crate::prompt::SystemPrompt;
 use crate::queue::{
     AddMessageError, MessageDelivery, Prompt, QueueDelivery, QueueError, QueueKind, QueuedMessages,
@@ -367,7 +367,7 @@ impl Agent {
     }
 
     /// Returns the model.
-    pub fn model(&self) -> ModelInfo {
+    pub fn model(&self) -> ModelId {
         self.inner.setup().model.info()
     }
 

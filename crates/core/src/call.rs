@@ -23,7 +23,7 @@ use crate::session::intervention::InterventionAction;
 use crate::timeouts;
 use crate::tool::{Tool, ToolContext, ToolOutput, ToolProgress};
 
-pub use caller::{CallableTool, ExtensionCall, ExtensionCallResult, ExtensionToolRunner};
+pub use caller::{CallableTool, ExtensionToolCall, ExtensionToolResult, ExtensionToolRunner};
 pub(crate) use gate::{
     CallCancelled, GateDecision, GateFindings, GateScope, ToolGate, canonical_args, validate_args,
 };

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent_state::AgentState;
 use crate::emitter::EventEmitter;
 use crate::model::{
-    Model, ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelRequest, ModelResponse, RequestOptions,
+    Model, ModelError, ModelErrorKind, ModelEvent, ModelId, ModelRequest, ModelResponse, RequestOptions,
     stream_response,
 };
 use crate::session::entry::{Custom, ResponseMetadata};
@@ -90,7 +90,7 @@ pub(crate) async fn request_completion(
         review: agent.request_review(),
     };
     let (by, response) = read_answer(model.as_ref(), cancel, request, on_text).await?;
-    let ModelInfo { provider, model } = by;
+    let ModelId { provider, model } = by;
     let answer = ResponseMetadata { provider, model, stop: response.stop, usage: response.usage };
     record_answer(&agent, &caller, answer.clone(), tell);
     match text_of(&response.content) {
@@ -118,7 +118,7 @@ async fn read_answer(
     cancel: &CancellationToken,
     request: ModelRequest,
     mut on_text: impl FnMut(&str) + Send,
-) -> Result<(ModelInfo, ModelResponse), CompletionError> {
+) -> Result<(ModelId, ModelResponse), CompletionError> {
     let (asked, mut length) = (model.info(), 0);
     let mut answering = asked.clone();
     let mut events = stream_response(model, cancel.clone(), request).await.map_err(CompletionError::Model)?;

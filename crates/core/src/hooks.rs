@@ -123,7 +123,7 @@ pub use tool_call::{
     PendingCall, ResultDecision, ToolDecision,
 };
 pub(crate) use user_bash::review_command;
-pub use user_bash::{OnUserBash, ReviewedUserBash, UserBash, UserBashDecision};
+pub use user_bash::{BashDecision, OnUserBash, ReviewedUserBash, UserBash};
 pub use wait_point::{OnWaitPoint, WaitPoint};
 
 /// Observes events. Called on the agent's thread, in order. An observer must not block and cannot change anything. A

@@ -38,15 +38,15 @@ pub use review::{
 ///
 /// ```
 /// use haft_core::hooks::CancellationToken;
-/// use haft_core::model::{Model, ModelError, ModelInfo, ModelRequest, ModelResponse, ModelStream};
+/// use haft_core::model::{Model, ModelError, ModelId, ModelRequest, ModelResponse, ModelStream};
 ///
 /// /// Gives the same answer to every request.
 /// struct Parrot;
 ///
 /// #[async_trait::async_trait]
 /// impl Model for Parrot {
-///     fn info(&self) -> ModelInfo {
-///         ModelInfo { provider: "zoo".into(), model: "parrot".into() }
+///     fn info(&self) -> ModelId {
+///         ModelId { provider: "zoo".into(), model: "parrot".into() }
 ///     }
 ///
 ///     async fn stream(&self, _: CancellationToken, _: ModelRequest) -> Result<ModelStream, ModelError> {
@@ -65,7 +65,7 @@ pub use review::{
 #[async_trait]
 pub trait Model: Send + Sync {
     /// Returns the name of the model for people, `hello_ack` and the log.
-    fn info(&self) -> ModelInfo;
+    fn info(&self) -> ModelId;
 
     /// Returns the known facts of the model: window, prices, thinking. The default knows nothing. May search a large
     /// table.
@@ -87,7 +87,7 @@ pub trait Model: Send + Sync {
 
 forward_trait!(Model for [Arc, Box] {
     async stream(cancel: CancellationToken, request: ModelRequest) -> Result<ModelStream, ModelError>;
-    fn info() -> ModelInfo;
+    fn info() -> ModelId;
     fn facts() -> ModelFacts;
 });
 
@@ -122,11 +122,11 @@ pub trait ModelSource: Send + Sync {
     ///
     /// # Errors
     /// The reason why there is no such model, as a text fragment for people.
-    async fn model(&self, name: &str, asked: &ModelInfo) -> Result<Arc<dyn Model>, String>;
+    async fn model(&self, name: &str, asked: &ModelId) -> Result<Arc<dyn Model>, String>;
 }
 
 forward_trait!(ModelSource for [Arc] {
-    async model(name: &str, asked: &ModelInfo) -> Result<Arc<dyn Model>, String>;
+    async model(name: &str, asked: &ModelId) -> Result<Arc<dyn Model>, String>;
 });
 
 /// The stream of a model's answer.
@@ -134,14 +134,14 @@ pub type ModelStream = Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelError>>
 
 /// The name of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ModelInfo {
+pub struct ModelId {
     /// The provider: `anthropic`, `openai`, `scripted`, …
     pub provider: String,
     /// The model's id at that provider.
     pub model: String,
 }
 
-impl fmt::Display for ModelInfo {
+impl fmt::Display for ModelId {
     /// As `provider/model`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.provider, self.model)
@@ -269,15 +269,15 @@ pub enum ModelEvent {
     /// The model is not available and another model is used. Sent only before the first piece of an answer.
     Fallback {
         /// The model that failed.
-        from: ModelInfo,
+        from: ModelId,
         /// The model that is used instead.
-        to: ModelInfo,
+        to: ModelId,
         /// The reason.
         message: String,
     },
     /// The model that answers. A model that represents several sends this event once, directly before the first piece
     /// of its answer. Without it, [`Model::info`] names the model.
-    Answering(ModelInfo),
+    Answering(ModelId),
     /// The complete answer; always the last event.
     Done(ModelResponse),
 }

@@ -39,7 +39,7 @@ use crate::agent::wait_points::{SessionStartBarrier, is_wait_point};
 use crate::session::ExtensionState;
 use crate::supervision::config::HostConfig;
 use crate::wire::fault::FaultCode;
-pub use active_extensions::CommandInfo;
+pub use active_extensions::ExtensionCommand;
 pub use builder::HostBuilder;
 pub use commands::{CommandError, CommandOutcome};
 use host_state::HostState;
@@ -49,8 +49,8 @@ pub use project_trust::ExtensionTrust;
 pub use reload::ReloadStats;
 pub use resources::ExtensionResources;
 pub use shortcuts::ShortcutError;
+pub use status::ExtensionStatus;
 use status::status;
-pub use status::{ExtensionStatus, ShortcutInfo};
 
 /// All extensions of one agent. Cheap to clone; all clones share one host.
 ///
@@ -111,7 +111,7 @@ impl Host {
 
     /// Returns the current commands of all extensions, in order. A command whose name is already in use is
     /// reported and omitted.
-    pub fn commands(&self) -> Vec<CommandInfo> {
+    pub fn commands(&self) -> Vec<ExtensionCommand> {
         self.inner.claim_commands().into_iter().map(|(info, _)| info).collect()
     }
 

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use futures::{StreamExt, stream};
 use haft_core::Agent;
 use haft_core::hooks::CancellationToken;
-use haft_core::model::{Model, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelResponse, ModelStream};
+use haft_core::model::{Model, ModelError, ModelEvent, ModelId, ModelRequest, ModelResponse, ModelStream};
 use haft_core::tool::{Tool, ToolContext, ToolOutput, ToolSpec};
 use haft_host::Host;
 use haft_protocol::content::ToolCall;
@@ -164,8 +164,8 @@ struct CallingModel {
 
 #[async_trait]
 impl Model for CallingModel {
-    fn info(&self) -> ModelInfo {
-        ModelInfo { provider: "bench".into(), model: "script".into() }
+    fn info(&self) -> ModelId {
+        ModelId { provider: "bench".into(), model: "script".into() }
     }
 
     async fn stream(&self, _: CancellationToken, request: ModelRequest) -> Result<ModelStream, ModelError> {

@@ -10,7 +10,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 use haft_adapter_picoclaw::wire::HookSubscriptions;
 use haft_core::hooks::{CancellationToken, OutgoingRequest, RequestDecision, ToolDecision};
-use haft_core::model::{ModelInfo, RequestOptions, ThinkingLevel};
+use haft_core::model::{ModelId, RequestOptions, ThinkingLevel};
 use haft_host::Host;
 use haft_packages::{ExtensionDialect, ExtensionSpec, HookCommand, HookSpec};
 use haft_protocol::RawJson;
@@ -293,7 +293,7 @@ fn request() -> Arc<OutgoingRequest> {
     };
     Arc::new(OutgoingRequest {
         step: 1,
-        model: ModelInfo { provider: "bench".into(), model: "none".into() },
+        model: ModelId { provider: "bench".into(), model: "none".into() },
         system: "Be brief.".to_owned(),
         messages: Arc::new((0..MESSAGES).map(message).collect()),
         tools: Vec::new(),

@@ -12,7 +12,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use haft_config::{CompactionSettings, Config, GrantSettings, Home, OnTimeout, Owner, Project, ToolSettings};
 use haft_core::compact::CompactSettings;
-use haft_core::model::{Model, ModelInfo, ThinkingLevel};
+use haft_core::model::{Model, ModelId, ThinkingLevel};
 use haft_core::prompt::SKILL_TOOL;
 use haft_core::prompt::SystemPrompt;
 use haft_core::sanitize::sanitize_line;
@@ -185,7 +185,7 @@ impl RunParts {
 }
 
 /// Returns a configuration of the host that records no state.
-pub(super) fn host_config(model: ModelInfo, home: &Home, cwd: &Path) -> HostConfig {
+pub(super) fn host_config(model: ModelId, home: &Home, cwd: &Path) -> HostConfig {
     let mut host = HostConfig::new(env!("CARGO_PKG_VERSION"), model, cwd);
     host.logs = Some(home.logs_dir());
     host.data = Some(home.data_dir());

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::Context as _;
 use async_trait::async_trait;
 use haft_config::{AuthFile, SettingOrigin, Settings, nearest_name};
-use haft_core::model::{Model, ModelInfo, ModelSource, ThinkingLevel};
+use haft_core::model::{Model, ModelId, ModelSource, ThinkingLevel};
 use haft_providers::{
     ChooseError, FallbackModel, ModelChoice, ModelPreference, ModelsFile, choose_model, resolve_model,
 };
@@ -72,9 +72,9 @@ pub(super) async fn choose_named(
 pub(crate) async fn choose_by_name(
     args: &RunArgs,
     setup: &RunSetup,
-    first: &ModelInfo,
+    first: &ModelId,
     name: &str,
-    asked: &ModelInfo,
+    asked: &ModelId,
 ) -> anyhow::Result<Arc<dyn Model>> {
     let preference = model_preferences(args, setup);
     let (owner, fixed) = provider_of(&preference, setup.settings(), first);
@@ -106,7 +106,7 @@ async fn check_known_model(setup: &RunSetup, provider: &str, model: &str) -> any
 pub(super) async fn choose_for_client(
     args: &RunArgs,
     setup: &RunSetup,
-    first: &ModelInfo,
+    first: &ModelId,
     provider: &str,
     model: &str,
 ) -> anyhow::Result<Arc<dyn Model>> {
@@ -116,7 +116,7 @@ pub(super) async fn choose_for_client(
 }
 
 /// Returns the provider of a preference; true if the user configured it beyond a key.
-fn provider_of(preference: &ModelPreference, settings: &Settings, asked: &ModelInfo) -> (String, bool) {
+fn provider_of(preference: &ModelPreference, settings: &Settings, asked: &ModelId) -> (String, bool) {
     let named = settings.provider.as_ref().map(|set| set.value.clone());
     let compatible = || preference.base_url.as_ref().map(|_| "compatible".to_owned());
     let fixed = named.or_else(compatible);
@@ -236,7 +236,7 @@ impl ModelResolver {
         settings: &Settings,
         models: ModelsFile,
         auth: AuthFile,
-        asked: &ModelInfo,
+        asked: &ModelId,
     ) -> Self {
         let (provider, fixed) = provider_of(&first, settings, asked);
         Self { fixed, provider, first, models, auth, opened: Mutex::default() }
@@ -250,7 +250,7 @@ impl ModelResolver {
 
 #[async_trait]
 impl ModelSource for ModelResolver {
-    async fn model(&self, name: &str, asked: &ModelInfo) -> Result<Arc<dyn Model>, String> {
+    async fn model(&self, name: &str, asked: &ModelId) -> Result<Arc<dyn Model>, String> {
         let at =
             resolve_model(name, &asked.provider, self.fixed, &self.models, &MachineWithKeys::new(&self.auth));
         let opened = || self.opened.lock().unwrap_or_else(PoisonError::into_inner);

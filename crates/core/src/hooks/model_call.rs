@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use haft_protocol::message::{AssistantBlock, Message, StopCause, TokenUsage};
 
 use super::{CancellationToken, Refusal, UNNAMED_HOOK};
-use crate::model::{ModelInfo, RequestOptions, ThinkingLevel};
+use crate::model::{ModelId, RequestOptions, ThinkingLevel};
 use crate::tool::ToolSpec;
 
 /// Hook before a request to the model. Asked for each step, and again if the provider found the request too long and
@@ -56,7 +56,7 @@ pub struct OutgoingRequest {
     /// The step, counted from 1 within a prompt.
     pub step: u32,
     /// The model that receives the request.
-    pub model: ModelInfo,
+    pub model: ModelId,
     /// The system prompt, which a hook cannot change here.
     pub system: String,
     /// The transcript, oldest first.
@@ -159,7 +159,7 @@ pub struct ReceivedResponse {
     /// The step, counted from 1 within a prompt.
     pub step: u32,
     /// The model that answered.
-    pub model: ModelInfo,
+    pub model: ModelId,
     /// Text, thinking and tool calls, in order.
     pub content: Vec<AssistantBlock>,
     /// The reason why the model stopped.

@@ -9,13 +9,13 @@ use haft_protocol::ids::ExtensionName;
 
 use super::{
     AfterBlock, AfterModelResponse, AfterToolExecute, AgentStart, AgentStartAdditions, ApproveTool,
-    ApproverDecision, BeforeAgentStart, BeforeAssistantMessage, BeforeCompact, BeforeFork,
+    ApproverDecision, BashDecision, BeforeAgentStart, BeforeAssistantMessage, BeforeCompact, BeforeFork,
     BeforeModelRequest, BeforeProviderRequest, BeforeSettle, BeforeSwitch, BeforeToolExecute, BeforeTree,
     BeforeTurn, BranchDecision, CancellationToken, CompactDecision, FinishedCall, HookRole, HookSet,
     HookSource, MessageDecision, Observer, OnInput, OnUserBash, OnWaitPoint, OutgoingRequest, PendingCall,
     PendingFork, PendingMove, PendingSwitch, ProviderRequest, ProviderRequestDecision, ReceivedResponse,
     RequestDecision, ResponseDecision, ResultDecision, SessionChangeDecision, SettleDecision, SettlingRun,
-    ToolDecision, TurnDecision, UserBash, UserBashDecision, UserInput, UserInputDecision, WaitPoint,
+    ToolDecision, TurnDecision, UserBash, UserInput, UserInputDecision, WaitPoint,
 };
 use crate::compact::PendingCompaction;
 use crate::forward::forward_trait;
@@ -36,7 +36,7 @@ forward_trait!(OnInput for [Arc] {
     fn name() -> &str;
 });
 forward_trait!(OnUserBash for [Arc] {
-    async on_user_bash(cancel: &CancellationToken, bash: &UserBash) -> UserBashDecision;
+    async on_user_bash(cancel: &CancellationToken, bash: &UserBash) -> BashDecision;
     fn name() -> &str;
 });
 forward_trait!(BeforeSwitch for [Arc] {

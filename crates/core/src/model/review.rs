@@ -8,7 +8,7 @@ use futures::FutureExt;
 use haft_protocol::RawJson;
 use tokio_util::sync::CancellationToken;
 
-use super::ModelInfo;
+use super::ModelId;
 
 /// Hook before an encoded request is sent to a provider: each request to a model, also those for summaries, and those to
 /// fallback models. A request that is sent again after a temporary failure is not reviewed again. A panic changes
@@ -59,7 +59,7 @@ pub(crate) const UNNAMED_HOOK: &str = "a hook";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderRequest {
     /// The model that gets the request.
-    pub model: ModelInfo,
+    pub model: ModelId,
     /// The body of the request: an object in the format of the provider's API.
     pub payload: RawJson,
 }
@@ -247,7 +247,7 @@ mod tests {
     }
 
     async fn review(hooks: Vec<Arc<dyn BeforeProviderRequest>>) -> ReviewedRequest {
-        let model = ModelInfo { provider: "p".into(), model: "m".into() };
+        let model = ModelId { provider: "p".into(), model: "m".into() };
         let request = ProviderRequest { model, payload: RawJson::parse("{}").unwrap() };
         RequestReview::new(hooks).ask_hooks(&CancellationToken::new(), request).await
     }

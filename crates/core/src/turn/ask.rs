@@ -16,7 +16,7 @@ use crate::emitter::EventEmitter;
 use crate::hooks::{
     AttributedRefusal, HookSet, ReceivedResponse, Refusal, RefusalScope, ResponseDecision, WaitPoint,
 };
-use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelResponse, stream_response};
+use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelId, ModelResponse, stream_response};
 use crate::run_context::{NoDecision, PANICKED, RunContext};
 use crate::session::SessionError;
 use crate::session::entry::ResponseMetadata;
@@ -27,8 +27,8 @@ use crate::transcript::PendingSave;
 #[derive(Default)]
 pub(super) struct IncompleteResponse {
     /// The requested model; the agent's model unless a hook selected another.
-    asked: Option<ModelInfo>,
-    answering: Option<ModelInfo>,
+    asked: Option<ModelId>,
+    answering: Option<ModelId>,
     /// True if the start of the answer was reported.
     begun: bool,
     text: String,
@@ -177,7 +177,7 @@ impl TurnDriver {
     }
 
     /// Returns the model that answers: the one that the stream names, or else the requested one.
-    fn answered_by(&self) -> ModelInfo {
+    fn answered_by(&self) -> ModelId {
         let IncompleteResponse { answering, asked, .. } = &self.answer;
         answering.as_ref().or(asked.as_ref()).cloned().unwrap_or_else(|| self.setup.model.info())
     }
@@ -268,7 +268,7 @@ impl IncompleteResponse {
     }
 }
 
-fn response_metadata(by: ModelInfo, stop: StopCause, usage: TokenUsage) -> ResponseMetadata {
+fn response_metadata(by: ModelId, stop: StopCause, usage: TokenUsage) -> ResponseMetadata {
     ResponseMetadata { provider: by.provider, model: by.model, stop, usage }
 }
 
@@ -298,7 +298,7 @@ impl ResponseReview {
         &mut self,
         run: &RunContext,
         step: u32,
-        answered_by: &ModelInfo,
+        answered_by: &ModelId,
     ) -> Result<(), ResponseRejection> {
         for hook in run.agent.current_hooks().after_model_response {
             let received = received_response(step, answered_by, &self.response);
@@ -341,7 +341,7 @@ pub(super) fn suppressed_deltas(hooks: &HookSet) -> SuppressedDeltas {
     }
 }
 
-fn received_response(step: u32, model: &ModelInfo, response: &ModelResponse) -> ReceivedResponse {
+fn received_response(step: u32, model: &ModelId, response: &ModelResponse) -> ReceivedResponse {
     ReceivedResponse {
         step,
         model: model.clone(),

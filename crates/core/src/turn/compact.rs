@@ -19,7 +19,7 @@ use crate::compact::{
 use crate::emitter::EventEmitter;
 use crate::hooks::{CompactDecision, PromptSection};
 use crate::model::{
-    ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelRequest, ModelResponse, RequestOptions,
+    ModelError, ModelErrorKind, ModelEvent, ModelId, ModelRequest, ModelResponse, RequestOptions,
     stream_response,
 };
 use crate::run_context::{NoDecision, RunContext};
@@ -332,8 +332,8 @@ impl ContextCompactor<'_> {
 /// The assumed window in tokens if the size is unknown.
 pub(super) const UNKNOWN: u64 = 32_000;
 
-fn summary_from_response(by: ModelInfo, response: ModelResponse) -> CompactionSummary {
-    let ModelInfo { provider, model } = by;
+fn summary_from_response(by: ModelId, response: ModelResponse) -> CompactionSummary {
+    let ModelId { provider, model } = by;
     let answer = ResponseMetadata { provider, model, stop: response.stop, usage: response.usage };
     CompactionSummary { text: text_of(&response.content), by: None, answer: Some(answer) }
 }

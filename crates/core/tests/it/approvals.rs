@@ -11,7 +11,7 @@ use haft_core::hooks::{
 use haft_core::session::entry::EntryBody;
 use haft_core::session::intervention::{HookIntervention, InterventionAction};
 use haft_core::tool::{ApprovalRequest, Tool, ToolContext, ToolOutput, ToolPreview, ToolSpec};
-use haft_core::{AgentBuilder, CallableTool, ExtensionCall};
+use haft_core::{AgentBuilder, CallableTool, ExtensionToolCall};
 use haft_protocol::RawJson;
 use haft_protocol::content::{CallPreview, ToolCall};
 use haft_protocol::ids::{ExtensionName, ToolCallId};
@@ -241,7 +241,7 @@ async fn called_by(extension: &str, approver: &Approver) -> (bool, Option<String
     let agent = agent(&script).approve_tool(approver.clone()).build().unwrap();
     let ran: Arc<dyn Tool> = Arc::new(tool("old", |_| ToolOutput::text("old ran")));
     let callable = CallableTool::new(ran);
-    let call = ExtensionCall {
+    let call = ExtensionToolCall {
         caller: ExtensionName::new(extension),
         id: ToolCallId::new("host-1"),
         tool: &callable,

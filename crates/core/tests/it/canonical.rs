@@ -8,7 +8,7 @@ use haft_core::hooks::{
 };
 use haft_core::session::entry::EntryBody;
 use haft_core::tool::{CanonicalArgs, Tool, ToolConcurrency, ToolContext, ToolOutput, ToolSpec};
-use haft_core::{Agent, CallableTool, ExtensionCall};
+use haft_core::{Agent, CallableTool, ExtensionToolCall};
 use haft_protocol::RawJson;
 use haft_protocol::content::{ResolvedPath, ToolCall, joined_text};
 use haft_protocol::ids::{ExtensionName, ToolCallId};
@@ -176,7 +176,7 @@ async fn calls_of_extensions_become_canonical_too() {
     let (script, seen) = (Script::new(Vec::new()), Arc::default());
     let agent = agent(&script, &seen, None);
     let tool = CallableTool::new(Arc::new(Unsigned));
-    let call = |n: i64| ExtensionCall {
+    let call = |n: i64| ExtensionToolCall {
         caller: ExtensionName::new("notes"),
         id: ToolCallId::new("host-1"),
         tool: &tool,

@@ -8,7 +8,7 @@ use futures::{StreamExt, stream};
 use haft_core::error::TurnError;
 use haft_core::hooks::Observer;
 use haft_core::model::{
-    Model, ModelError, ModelEvent, ModelFacts, ModelInfo, ModelRequest, ModelResponse, ModelStream,
+    Model, ModelError, ModelEvent, ModelFacts, ModelId, ModelRequest, ModelResponse, ModelStream,
 };
 use haft_core::tool::{Tool, ToolConcurrency, ToolContext, ToolOutput, ToolOwner, ToolSpec};
 use haft_core::{Agent, AgentBuilder};
@@ -52,8 +52,8 @@ impl Script {
 
 #[async_trait]
 impl Model for Script {
-    fn info(&self) -> ModelInfo {
-        ModelInfo { provider: "script".into(), model: self.name.unwrap_or("test").into() }
+    fn info(&self) -> ModelId {
+        ModelId { provider: "script".into(), model: self.name.unwrap_or("test").into() }
     }
 
     fn facts(&self) -> ModelFacts {

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use haft_core::compact::PendingCompaction;
 use haft_core::error::TurnErrorKind;
 use haft_core::hooks::{BeforeCompact, CancellationToken, CompactDecision};
-use haft_core::model::{ModelError, ModelErrorKind, ModelEvent, ModelInfo, ThinkingLevel};
+use haft_core::model::{ModelError, ModelErrorKind, ModelEvent, ModelId, ThinkingLevel};
 use haft_core::session::entry::{EntryBody, SessionEntry};
 use haft_core::session::{NOT_RUN, Session};
 use haft_core::tool::ToolOutput;
@@ -202,7 +202,7 @@ fn answers(agent: &Agent) -> Vec<String> {
 
 #[tokio::test]
 async fn answer_after_an_overflow_names_its_model() {
-    let info = |model: &str| ModelInfo { provider: "script".into(), model: model.into() };
+    let info = |model: &str| ModelId { provider: "script".into(), model: model.into() };
     let fallback =
         ModelEvent::Fallback { from: info("test"), to: info("other"), message: "overloaded".into() };
     let other = ModelEvent::Answering(info("other"));
@@ -215,7 +215,7 @@ async fn answer_after_an_overflow_names_its_model() {
 
 #[tokio::test]
 async fn answer_is_recorded_for_the_model_named_by_the_stream() {
-    let who = ModelInfo { provider: "script".into(), model: "other".into() };
+    let who = ModelId { provider: "script".into(), model: "other".into() };
     let mut answer = says("ok");
     answer.items.insert(0, Ok(ModelEvent::Answering(who)));
     let script = Script::new(vec![answer, says("ok")]);

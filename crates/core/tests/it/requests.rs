@@ -9,7 +9,7 @@ use haft_core::hooks::{
     BeforeModelRequest, CancellationToken, OutgoingRequest, Refusal, RequestDecision, RequestEdit,
 };
 use haft_core::model::{
-    Model, ModelError, ModelErrorKind, ModelInfo, ModelSource, RequestOptions, ThinkingLevel, ToolChoice,
+    Model, ModelError, ModelErrorKind, ModelId, ModelSource, RequestOptions, ThinkingLevel, ToolChoice,
 };
 use haft_core::tool::{ToolOutput, ToolSpec};
 use haft_protocol::RawJson;
@@ -209,7 +209,7 @@ struct Other(Arc<dyn Model>);
 
 #[async_trait]
 impl ModelSource for Other {
-    async fn model(&self, name: &str, asked: &ModelInfo) -> Result<Arc<dyn Model>, String> {
+    async fn model(&self, name: &str, asked: &ModelId) -> Result<Arc<dyn Model>, String> {
         match name {
             "other" => Ok(self.0.clone()),
             name => Err(format!("there is no {name} beside {asked}")),

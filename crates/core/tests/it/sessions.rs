@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use haft_core::error::TurnErrorKind;
-use haft_core::model::{ModelEvent, ModelInfo, ThinkingLevel};
+use haft_core::model::{ModelEvent, ModelId, ThinkingLevel};
 use haft_core::session::entry::{Compaction, EntryBody, SessionEntry, SessionSettings};
 use haft_core::session::{Durability, INTERRUPTED, NOT_RUN, Session};
 use haft_core::tool::{Tool, ToolConcurrency, ToolContext, ToolOutput, ToolSpec};
@@ -109,7 +109,7 @@ async fn changed_settings_apply_from_the_next_step_and_are_recorded() {
     let resumed =
         second.agent().session(session).tool(tool("other", |_| ToolOutput::text(""))).build().unwrap();
     assert_eq!((resumed.thinking(), resumed.tools().len()), (ThinkingLevel::High, 1));
-    assert_eq!(resumed.model(), ModelInfo { provider: "script".into(), model: "second".into() });
+    assert_eq!(resumed.model(), ModelId { provider: "script".into(), model: "second".into() });
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use futures::{StreamExt, stream};
 use haft_core::compact::PendingCompaction;
 use haft_core::hooks::{BeforeCompact, CancellationToken, CompactDecision};
 use haft_core::model::{
-    Model, ModelError, ModelErrorKind, ModelEvent, ModelFacts, ModelInfo, ModelRequest, ModelResponse,
+    Model, ModelError, ModelErrorKind, ModelEvent, ModelFacts, ModelId, ModelRequest, ModelResponse,
     ModelStream,
 };
 use haft_core::session::entry::{Compaction, EntryBody};
@@ -92,8 +92,8 @@ impl Small {
 
 #[async_trait]
 impl Model for Small {
-    fn info(&self) -> ModelInfo {
-        ModelInfo { provider: "small".into(), model: "8k".into() }
+    fn info(&self) -> ModelId {
+        ModelId { provider: "small".into(), model: "8k".into() }
     }
 
     fn facts(&self) -> ModelFacts {

@@ -12,7 +12,7 @@ use haft_protocol::message::Message;
 use tokio::sync::Barrier;
 use tokio_util::sync::CancellationToken;
 
-use haft_core::{CallableTool, ExtensionCall};
+use haft_core::{CallableTool, ExtensionToolCall};
 use haft_protocol::ids::{ExtensionName, ToolCallId};
 
 use crate::fake::{Script, call, calls, run, says, spec, tool, transcript};
@@ -296,7 +296,7 @@ async fn hook_is_not_asked_about_results_of_its_own_extension() {
     let agent = Script::new(vec![]).agent().after_tool_execute(Recounts).build().unwrap();
     let callable = CallableTool::new(Arc::new(tool("echo", |_| ToolOutput::text("out"))));
     for (caller, expect) in [("own", "out"), ("other", "recounted")] {
-        let call = ExtensionCall {
+        let call = ExtensionToolCall {
             caller: ExtensionName::new(caller),
             id: ToolCallId::new("host-1"),
             tool: &callable,

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use haft_core::model::ModelInfo;
+use haft_core::model::ModelId;
 use haft_host::{FailingGate, Frontend, GateChoice, HostConfig, Timeouts};
 use haft_launch::Launcher;
 use haft_packages::{ExtensionDialect, ExtensionOrigin, ExtensionSpec, GuardRoles, LaunchPlan};
@@ -54,7 +54,7 @@ impl WorldSetup {
     /// Creates a home with a canary below `dir`.
     pub(crate) fn new(mode: RunMode, tag: &str, dir: PathBuf) -> Result<Self> {
         fs::create_dir_all(dir.join("work")).with_context(|| format!("create {}", dir.display()))?;
-        let model = ModelInfo { provider: "scripted".into(), model: "faults".into() };
+        let model = ModelId { provider: "scripted".into(), model: "faults".into() };
         let mut config = HostConfig::new("0.0.0", model, dir.join("work"));
         config.logs = Some(dir.join("logs"));
         config.data = Some(dir.join("data"));

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use futures::{StreamExt as _, stream};
 use haft_core::error::TurnError;
-use haft_core::model::{Model, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelResponse, ModelStream};
+use haft_core::model::{Model, ModelError, ModelEvent, ModelId, ModelRequest, ModelResponse, ModelStream};
 use haft_core::tool::{Tool, ToolContext, ToolOutput, ToolSpec};
 use haft_core::{Agent, Run};
 use haft_host::Host;
@@ -24,8 +24,8 @@ struct Caller(Mutex<VecDeque<ToolCall>>);
 
 #[async_trait]
 impl Model for Caller {
-    fn info(&self) -> ModelInfo {
-        ModelInfo { provider: "scripted".into(), model: "demo".into() }
+    fn info(&self) -> ModelId {
+        ModelId { provider: "scripted".into(), model: "demo".into() }
     }
 
     async fn stream(&self, _: CancellationToken, _: ModelRequest) -> Result<ModelStream, ModelError> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures::{StreamExt as _, stream};
 use haft_core::Agent;
-use haft_core::model::{Model, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelResponse, ModelStream};
+use haft_core::model::{Model, ModelError, ModelEvent, ModelId, ModelRequest, ModelResponse, ModelStream};
 use haft_core::tool::{Tool, ToolContext, ToolOutput, ToolSpec};
 use haft_host::{ExtensionToolSource, Host, ServiceReach};
 use haft_protocol::content::ToolCall;
@@ -23,8 +23,8 @@ struct Teller;
 
 #[async_trait]
 impl Model for Teller {
-    fn info(&self) -> ModelInfo {
-        ModelInfo { provider: "scripted".into(), model: "demo".into() }
+    fn info(&self) -> ModelId {
+        ModelId { provider: "scripted".into(), model: "demo".into() }
     }
 
     async fn stream(&self, _: CancellationToken, request: ModelRequest) -> Result<ModelStream, ModelError> {

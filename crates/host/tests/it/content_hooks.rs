@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::hooks::{
-    FinishedCall, OutgoingRequest, ProviderRequest, ProviderRequestDecision, ReceivedResponse,
-    RequestDecision, ResponseDecision, ResultDecision, SettleDecision, SettlingRun, UserBash,
-    UserBashDecision, UserInput, UserInputDecision,
+    BashDecision, FinishedCall, OutgoingRequest, ProviderRequest, ProviderRequestDecision, ReceivedResponse,
+    RequestDecision, ResponseDecision, ResultDecision, SettleDecision, SettlingRun, UserBash, UserInput,
+    UserInputDecision,
 };
-use haft_core::model::{ModelInfo, RequestOptions, ThinkingLevel};
+use haft_core::model::{ModelId, RequestOptions, ThinkingLevel};
 use haft_core::tool::{DisplayText, ToolFailureKind, ToolOutput};
 use haft_host::Host;
 use haft_packages::LaunchPlan;
@@ -314,7 +314,7 @@ async fn change_messages(host: &Host, messages: Vec<Message>) -> Option<Vec<Mess
     let hook = host.hook_source().hooks().before_model_request.remove(0);
     let request = OutgoingRequest {
         step: 1,
-        model: ModelInfo { provider: "p".into(), model: "m".into() },
+        model: ModelId { provider: "p".into(), model: "m".into() },
         system: String::new(),
         messages: Arc::new(messages),
         tools: Vec::new(),
@@ -393,7 +393,7 @@ fn text_blocks(text: &str) -> Vec<AssistantBlock> {
 async fn change_answer(host: &Host, content: Vec<AssistantBlock>) -> Option<Vec<AssistantBlock>> {
     let hook = host.hook_source().hooks().after_model_response.remove(0);
     assert!(hook.suppresses_deltas(), "the user must not see what the hook removes");
-    let model = ModelInfo { provider: "p".into(), model: "m".into() };
+    let model = ModelId { provider: "p".into(), model: "m".into() };
     let (stop, usage) = (StopCause::End, TokenUsage::default());
     let response = ReceivedResponse { step: 1, model, content, stop, usage };
     match hook.after_model_response(&CancellationToken::new(), &response).await {
@@ -466,7 +466,7 @@ async fn process_changes_a_result() {
 /// Returns the decision of the first extension about a request with this body.
 async fn review_request(host: &Host, payload: &Value) -> ProviderRequestDecision {
     let hook = host.hook_source().hooks().before_provider_request.remove(0);
-    let model = ModelInfo { provider: "p".into(), model: "m".into() };
+    let model = ModelId { provider: "p".into(), model: "m".into() };
     let request = ProviderRequest { model, payload: payload.clone().into() };
     hook.before_provider_request(&CancellationToken::new(), &request).await
 }
@@ -528,14 +528,14 @@ async fn process_changes_a_request_to_a_provider() {
 }
 
 /// Returns the decision of the first extension about a command of the person.
-async fn review_command(host: &Host, command: &str) -> UserBashDecision {
+async fn review_command(host: &Host, command: &str) -> BashDecision {
     let hook = host.hook_source().hooks().on_user_bash.remove(0);
     let bash = UserBash { command: command.to_owned(), cwd: "/w".into(), excluded: true };
     hook.on_user_bash(&CancellationToken::new(), &bash).await
 }
 
-fn blocked_command(reason: &str) -> UserBashDecision {
-    UserBashDecision::Block { reason: reason.to_owned() }
+fn blocked_command(reason: &str) -> BashDecision {
+    BashDecision::Block { reason: reason.to_owned() }
 }
 
 #[tokio::test(start_paused = true)]
@@ -568,31 +568,31 @@ async fn interceptor_decides_about_a_command_and_its_failure_blocks() {
     });
     assert_eq!(question, expect);
     let expect = [
-        UserBashDecision::Run,
-        UserBashDecision::Rewrite { command: "ls -1".into() },
-        UserBashDecision::Answer { output: "ab\n".into(), exit_code: None },
+        BashDecision::Run,
+        BashDecision::Rewrite { command: "ls -1".into() },
+        BashDecision::Answer { output: "ab\n".into(), exit_code: None },
         blocked_command("frozen"),
         blocked_command("no reason given"),
         blocked_command("the new command has invisible characters"),
     ];
     assert_eq!(decisions[..6], expect);
     for decision in &decisions[6..] {
-        let UserBashDecision::Block { reason } = decision else { panic!("{decision:?}") };
+        let BashDecision::Block { reason } = decision else { panic!("{decision:?}") };
         assert!(reason.starts_with("blocked: extension desk, which must approve this, "), "{reason}");
     }
     let codes: Vec<_> = events.faults().into_iter().map(|(_, code)| code).collect();
     assert_eq!(codes, ["hidden_text", "hook_error", "hook_error", "hook_error", "hook_error"]);
-    assert!(matches!(review_command(&host, "ls").await, UserBashDecision::Block { .. }));
+    assert!(matches!(review_command(&host, "ls").await, BashDecision::Block { .. }));
     assert_eq!(events.faults().last(), Some(&fault("desk", "hook_timeout")));
     drop(peer);
-    assert!(matches!(review_command(&host, "ls").await, UserBashDecision::Block { .. }));
+    assert!(matches!(review_command(&host, "ls").await, BashDecision::Block { .. }));
 }
 
 #[tokio::test]
 async fn process_answers_a_command() {
     let dir = tempfile::tempdir().unwrap();
     let (host, events) = host_with_script(dir.path()).await;
-    let answer = UserBashDecision::Answer { output: "ls in /w".into(), exit_code: Some(3) };
+    let answer = BashDecision::Answer { output: "ls in /w".into(), exit_code: Some(3) };
     assert_eq!(review_command(&host, "ls").await, answer);
     host.shutdown().await;
     assert_eq!(events.faults(), []);

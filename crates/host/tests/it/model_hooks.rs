@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use haft_core::hooks::{OutgoingRequest, ReceivedResponse, RequestDecision, RequestEdit, ResponseDecision};
-use haft_core::model::{ModelInfo, RequestOptions, ThinkingLevel};
+use haft_core::model::{ModelId, RequestOptions, ThinkingLevel};
 use haft_core::tool::{ToolOwner, ToolSpec};
 use haft_host::Host;
 use haft_packages::{ExtensionSpec, LaunchPlan, Permissions};
@@ -16,8 +16,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::support::{Events, brisk, config, fault, host_with, program, spec};
 
-fn model() -> ModelInfo {
-    ModelInfo { provider: "anthropic".into(), model: "claude".into() }
+fn model() -> ModelId {
+    ModelId { provider: "anthropic".into(), model: "claude".into() }
 }
 
 fn list_tool() -> ToolSpec {

@@ -7,7 +7,7 @@ use haft_core::hooks::{
     FinishedCall, OutgoingRequest, ReceivedResponse, Refusal, RequestDecision, ResponseDecision,
     ResultDecision, ToolDecision,
 };
-use haft_core::model::{ModelInfo, RequestOptions, ThinkingLevel};
+use haft_core::model::{ModelId, RequestOptions, ThinkingLevel};
 use haft_core::tool::{DisplayText, ToolOutput};
 use haft_host::Host;
 use haft_packages::LaunchPlan;
@@ -44,7 +44,7 @@ async fn answer_next(peer: &mut FakePeer, answer: Value) {
 /// Returns the refusals of the hooks around a request, its answer, and the result of a call.
 async fn refusals(host: &Host, peer: &mut FakePeer, answer: &Value) -> Vec<Option<Refusal>> {
     let (hooks, cancel) = (host.hook_source().hooks(), CancellationToken::new());
-    let model = || ModelInfo { provider: "p".into(), model: "m".into() };
+    let model = || ModelId { provider: "p".into(), model: "m".into() };
     let request = OutgoingRequest {
         step: 1,
         model: model(),

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use haft_core::hooks::{Refusal, ToolDecision};
-use haft_core::model::ModelInfo;
+use haft_core::model::ModelId;
 use haft_core::tool::{Tool, ToolContext, ToolOutput};
 use haft_host::{EventSink, ExtensionState, Host, HostBuilder, HostConfig, RestartTiming, Timeouts};
 use haft_packages::{ExtensionDialect, ExtensionOrigin, ExtensionSpec, GuardRoles, LaunchPlan, Lifecycle};
@@ -62,7 +62,7 @@ pub(crate) fn fault(extension: &str, code: &str) -> (String, String) {
 }
 
 pub(crate) fn config() -> HostConfig {
-    let model = ModelInfo { provider: "scripted".into(), model: "demo".into() };
+    let model = ModelId { provider: "scripted".into(), model: "demo".into() };
     let mut config = HostConfig::new("0.1.0", model, "/work");
     config.reserved_tools = vec!["bash".into(), "read".into()];
     config.reserved_commands = vec!["help".into()];

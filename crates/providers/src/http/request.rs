@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::PoisonError;
 
 use haft_core::model::{
-    ModelError, ModelErrorKind, ModelFacts, ModelInfo, ModelRequest, ProviderRequest, RequestOptions,
+    ModelError, ModelErrorKind, ModelFacts, ModelId, ModelRequest, ProviderRequest, RequestOptions,
     RequestReview, ReviewedRequest, ThinkingLevel,
 };
 use haft_protocol::RawJson;
@@ -77,7 +77,7 @@ pub(super) async fn apply_review(
         tracing::warn!("the request is not shown to hooks: it is nested too deeply or has too many values");
         return request;
     };
-    let model = ModelInfo { provider: setup.provider.clone(), model: setup.model.clone() };
+    let model = ModelId { provider: setup.provider.clone(), model: setup.model.clone() };
     let ReviewedRequest { payload, headers } =
         review.ask_hooks(cancel, ProviderRequest { model, payload }).await;
     if let Some(payload) = payload {

@@ -107,7 +107,7 @@ fn unknown_command(name: &str) -> CommandFailure {
 }
 
 fn command_owner(host: &Host, name: &str) -> Option<ExtensionName> {
-    let named = |command: &haft_host::CommandInfo| command.name.eq_ignore_ascii_case(name);
+    let named = |command: &haft_host::ExtensionCommand| command.name.eq_ignore_ascii_case(name);
     host.commands().into_iter().find(named).map(|command| command.extension)
 }
 
@@ -167,13 +167,9 @@ fn extension_info(status: ExtensionStatus) -> ExtensionInfo {
         log: status.log.map(|log| log.to_string_lossy().into_owned()),
         commands: status.commands,
         tools: status.tools,
-        shortcuts: status.shortcuts.into_iter().map(shortcut_info).collect(),
+        shortcuts: status.shortcuts,
         status: status.status_items.into_iter().map(status_item).collect(),
     }
-}
-
-fn shortcut_info(host::ShortcutInfo { key, description }: host::ShortcutInfo) -> ShortcutInfo {
-    ShortcutInfo { key, description }
 }
 
 pub(super) fn reload(session: &Arc<OpenedSession>, wish: ReloadExt) -> CommandExecution {

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use haft_core::Agent;
 use haft_core::compact::CompactSettings;
 use haft_core::hooks::{AfterModelResponse, CancellationToken, ReceivedResponse, Refusal, ResponseDecision};
-use haft_core::model::{Model, ModelInfo};
+use haft_core::model::{Model, ModelId};
 use haft_core::services::{ExtensionToolSource, ServiceReach};
 use haft_core::session::Session;
 use haft_core::session::store::SessionStore;
@@ -287,7 +287,7 @@ impl SessionProvider for Program {
         }
     }
 
-    async fn model(&self, name: &str, _: &ModelInfo) -> Result<Arc<dyn Model>, CommandFailure> {
+    async fn model(&self, name: &str, _: &ModelId) -> Result<Arc<dyn Model>, CommandFailure> {
         match name {
             "two" | "played/two" => Ok(Played::new("two", [])),
             "cursed" => panic!("the list of models is cursed"),

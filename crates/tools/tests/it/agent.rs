@@ -7,7 +7,7 @@ use futures::StreamExt;
 use futures::stream;
 use haft_core::Agent;
 use haft_core::model::{
-    Model, ModelError, ModelEvent, ModelFacts, ModelInfo, ModelRequest, ModelResponse, ModelStream,
+    Model, ModelError, ModelEvent, ModelFacts, ModelId, ModelRequest, ModelResponse, ModelStream,
 };
 use haft_core::tool::ToolSet;
 use haft_protocol::RawJson;
@@ -27,8 +27,8 @@ struct Wants {
 
 #[async_trait]
 impl Model for Wants {
-    fn info(&self) -> ModelInfo {
-        ModelInfo { provider: "test".into(), model: "wants".into() }
+    fn info(&self) -> ModelId {
+        ModelId { provider: "test".into(), model: "wants".into() }
     }
 
     fn facts(&self) -> ModelFacts {

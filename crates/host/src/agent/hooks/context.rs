@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use haft_core::hooks::{BeforeModelRequest, OutgoingRequest, RequestDecision, RequestEdit};
 use haft_core::image;
-use haft_core::model::ModelInfo;
+use haft_core::model::ModelId;
 use haft_core::sanitize::strip_hidden_chars;
 use haft_core::tool::{ToolOwner, ToolSpec};
 use haft_protocol::content::ContentBlock;
@@ -53,7 +53,7 @@ impl BeforeModelRequest for ManagedExtension {
 }
 
 fn build_question(request: &OutgoingRequest) -> InterceptContext {
-    let ModelInfo { provider, model } = request.model.clone();
+    let ModelId { provider, model } = request.model.clone();
     let to_tool = |tool: &Arc<ToolSpec>| {
         let ToolSpec { name, description, schema, .. } = &**tool;
         RequestTool { name: name.clone(), description: description.clone(), schema: schema.clone() }
