@@ -340,6 +340,7 @@ impl Verdict {
 
 /// The outcome of a [`ToolChain`].
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ChainOutcome {
     /// The decision.
     pub verdict: Verdict,
@@ -354,6 +355,7 @@ pub struct ChainOutcome {
 
 /// A tool and its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ChainCall {
     /// The tool.
     pub tool: Arc<str>,
@@ -394,6 +396,7 @@ impl InvalidRewrite {
 
 /// One rewrite of a call by a hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CallRewrite {
     /// The hook that changed the call.
     pub by: String,
@@ -407,6 +410,7 @@ pub struct CallRewrite {
 
 /// A field that two hooks changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RewriteConflict {
     /// The JSON pointer of the field.
     pub path: String,

@@ -26,6 +26,7 @@ const RECORD_KIND: &str = "completion";
 
 /// A request of an extension to a model.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct CompletionRequest {
     /// The extension.
     pub caller: ExtensionName,
@@ -41,8 +42,47 @@ pub struct CompletionRequest {
     pub options: RequestOptions,
 }
 
+impl CompletionRequest {
+    /// Creates a request to the model of the agent.
+    pub fn new(caller: ExtensionName, messages: Vec<Message>) -> Self {
+        Self {
+            caller,
+            model: None,
+            system: String::new(),
+            messages,
+            thinking: ThinkingLevel::default(),
+            options: RequestOptions::default(),
+        }
+    }
+
+    /// Sets [`model`](Self::model).
+    #[must_use]
+    pub fn with_model(self, model: impl Into<String>) -> Self {
+        Self { model: Some(model.into()), ..self }
+    }
+
+    /// Sets [`system`](Self::system).
+    #[must_use]
+    pub fn with_system(self, system: impl Into<String>) -> Self {
+        Self { system: system.into(), ..self }
+    }
+
+    /// Sets [`thinking`](Self::thinking).
+    #[must_use]
+    pub fn with_thinking(self, thinking: ThinkingLevel) -> Self {
+        Self { thinking, ..self }
+    }
+
+    /// Sets [`options`](Self::options).
+    #[must_use]
+    pub fn with_options(self, options: RequestOptions) -> Self {
+        Self { options, ..self }
+    }
+}
+
 /// The answer to a [`CompletionRequest`].
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct CompletionAnswer {
     /// The text of the answer.
     pub text: String,

@@ -158,6 +158,7 @@ pub trait Observer: Send + Sync {
 /// }
 /// ```
 #[derive(Clone, Default)]
+#[non_exhaustive]
 pub struct HookSet {
     /// Asked about each input of the user.
     pub on_input: Vec<Arc<dyn OnInput>>,
@@ -308,6 +309,7 @@ pub trait BeforeAgentStart: Send + Sync {
 
 /// The input of [`BeforeAgentStart`].
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AgentStart {
     /// The user's prompt.
     pub prompt: Vec<ContentBlock>,
@@ -315,13 +317,35 @@ pub struct AgentStart {
     pub system_prompt: String,
 }
 
+impl AgentStart {
+    /// Creates the input of a hook.
+    pub fn new(prompt: Vec<ContentBlock>, system_prompt: impl Into<String>) -> Self {
+        Self { prompt, system_prompt: system_prompt.into() }
+    }
+}
+
 /// The additions of one [`BeforeAgentStart`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AgentStartAdditions {
     /// Sections for the system prompt of this run.
     pub sections: Vec<PromptSection>,
     /// Messages that follow the prompt in the conversation. A run that resumes an earlier prompt adds none.
     pub messages: Vec<CustomMessage>,
+}
+
+impl AgentStartAdditions {
+    /// Sets [`sections`](Self::sections).
+    #[must_use]
+    pub fn with_sections(self, sections: Vec<PromptSection>) -> Self {
+        Self { sections, ..self }
+    }
+
+    /// Sets [`messages`](Self::messages).
+    #[must_use]
+    pub fn with_messages(self, messages: Vec<CustomMessage>) -> Self {
+        Self { messages, ..self }
+    }
 }
 
 impl From<PromptSection> for AgentStartAdditions {
@@ -338,6 +362,7 @@ impl From<CustomMessage> for AgentStartAdditions {
 
 /// A section that a hook adds to the system prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PromptSection {
     /// The text.
     pub text: String,
@@ -480,6 +505,7 @@ pub enum CompactDecision {
 
 /// A refusal: the action does not happen.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Refusal {
     /// The reason. The model sees it if the turn continues, otherwise the user.
     pub reason: String,

@@ -134,6 +134,7 @@ pub type ModelStream = Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelError>>
 
 /// The name of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
+// Closed: these two name a model.
 pub struct ModelId {
     /// The provider: `anthropic`, `openai`, `scripted`, …
     pub provider: String,
@@ -174,6 +175,7 @@ impl fmt::Display for ModelId {
 ///
 /// Serializes for logs, without [`review`](Self::review).
 #[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
 pub struct ModelRequest {
     /// The system prompt.
     pub system: String,
@@ -194,6 +196,57 @@ pub struct ModelRequest {
     /// The hooks that review the encoded request.
     #[serde(skip)]
     pub review: RequestReview,
+}
+
+impl ModelRequest {
+    /// Creates a request without a system prompt, tools and options.
+    pub fn new(messages: impl Into<Arc<Vec<Message>>>) -> Self {
+        Self {
+            system: String::new(),
+            messages: messages.into(),
+            tools: Vec::new(),
+            thinking: ThinkingLevel::default(),
+            options: RequestOptions::default(),
+            output_schema: None,
+            review: RequestReview::default(),
+        }
+    }
+
+    /// Sets [`system`](Self::system).
+    #[must_use]
+    pub fn with_system(self, system: impl Into<String>) -> Self {
+        Self { system: system.into(), ..self }
+    }
+
+    /// Sets [`tools`](Self::tools).
+    #[must_use]
+    pub fn with_tools(self, tools: Vec<Arc<ToolSpec>>) -> Self {
+        Self { tools, ..self }
+    }
+
+    /// Sets [`thinking`](Self::thinking).
+    #[must_use]
+    pub fn with_thinking(self, thinking: ThinkingLevel) -> Self {
+        Self { thinking, ..self }
+    }
+
+    /// Sets [`options`](Self::options).
+    #[must_use]
+    pub fn with_options(self, options: RequestOptions) -> Self {
+        Self { options, ..self }
+    }
+
+    /// Sets [`output_schema`](Self::output_schema).
+    #[must_use]
+    pub fn with_output_schema(self, output_schema: impl Into<Option<Arc<OutputSchema>>>) -> Self {
+        Self { output_schema: output_schema.into(), ..self }
+    }
+
+    /// Sets [`review`](Self::review).
+    #[must_use]
+    pub fn with_review(self, review: RequestReview) -> Self {
+        Self { review, ..self }
+    }
 }
 
 fn serialize_shared<S: Serializer>(value: &Arc<impl Serialize>, serializer: S) -> Result<S::Ok, S::Error> {
@@ -291,6 +344,7 @@ impl ModelEvent {
 
 /// A complete answer.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct ModelResponse {
     /// Text, thinking and tool calls in the model's order. Arguments that are not a JSON object are kept unchanged,
     /// wrapped by [`wrap_invalid_args`].
@@ -321,6 +375,7 @@ pub fn wrap_invalid_args(text: &str) -> haft_protocol::RawJson {
 /// ```
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{message}")]
+#[non_exhaustive]
 pub struct ModelError {
     /// The kind, for retries and for programs.
     pub kind: ModelErrorKind,
@@ -403,6 +458,11 @@ pub enum ModelErrorKind {
 }
 
 impl ModelResponse {
+    /// Creates a response without usage.
+    pub fn new(content: Vec<AssistantBlock>, stop: StopCause) -> Self {
+        Self { content, stop, usage: TokenUsage::default(), native: None }
+    }
+
     /// Creates an answer with text and without tool calls.
     pub fn text(text: impl Into<String>) -> Self {
         let content = vec![AssistantBlock::Text { text: text.into() }];
@@ -432,6 +492,18 @@ impl ModelResponse {
         let mut events: Vec<ModelEvent> = self.content.iter().flat_map(block_events).collect();
         events.push(ModelEvent::Done(self));
         stream::iter(events.into_iter().map(Ok)).boxed()
+    }
+
+    /// Sets [`usage`](Self::usage).
+    #[must_use]
+    pub fn with_usage(self, usage: TokenUsage) -> Self {
+        Self { usage, ..self }
+    }
+
+    /// Sets [`native`](Self::native).
+    #[must_use]
+    pub fn with_native(self, native: impl Into<Option<NativeMessage>>) -> Self {
+        Self { native: native.into(), ..self }
     }
 }
 

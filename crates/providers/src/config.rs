@@ -28,6 +28,7 @@ pub enum ApiDialect {
 
 /// One model at one server.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct ModelConfig {
     /// The API.
     pub dialect: ApiDialect,

@@ -83,7 +83,7 @@ impl Model for ScriptedModel {
     }
 
     fn facts(&self) -> ModelFacts {
-        ModelFacts { window: self.script.context_window, ..ModelFacts::default() }
+        ModelFacts::default().with_window(self.script.context_window)
     }
 
     async fn stream(

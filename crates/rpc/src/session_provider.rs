@@ -282,7 +282,7 @@ impl OpenedSession {
 
     /// Creates an input of the client.
     pub(crate) fn create_input(&self, text: String, images: Vec<Image>) -> UserInput {
-        UserInput { images, ..UserInput::new(text, self.input_source) }
+        UserInput::new(text, self.input_source).with_images(images)
     }
 
     /// Returns the host of the session's extensions, if it has any.
@@ -343,7 +343,8 @@ impl OpenedSession {
 
 /// Describes a session on disk for [`SessionProvider::stored`]. The server sets whether it is open.
 pub fn stored_info(found: &SessionFile, summary: SessionSummary) -> SessionInfo {
-    let SessionSummary { cwd, created, last, name, tags, first_text, messages, usage, forked_from } = summary;
+    let SessionSummary { cwd, created, last, name, tags, first_text, messages, usage, forked_from, .. } =
+        summary;
     SessionInfo {
         session: found.id.to_string(),
         open: false,

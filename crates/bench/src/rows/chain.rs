@@ -15,7 +15,7 @@ use haft_core::tool::{Tool, ToolContext, ToolOutput, ToolSpec};
 use haft_host::Host;
 use haft_protocol::content::ToolCall;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, Message, StopCause, TokenUsage};
+use haft_protocol::message::{AssistantBlock, Message, StopCause};
 use tokio::runtime::Runtime;
 
 use crate::children::{ChildProgram, PipedChild};
@@ -172,12 +172,10 @@ impl Model for CallingModel {
         let done = request.messages.iter().any(|message| matches!(message, Message::Tool(_)));
         let number = |number| ToolCall { id: ToolCallId::new(format!("call_{number}")), ..self.call.clone() };
         let calls = (0..if done { 0 } else { self.calls }).map(number);
-        let answer = ModelResponse {
-            content: calls.map(AssistantBlock::ToolCall).collect(),
-            stop: if done { StopCause::End } else { StopCause::ToolUse },
-            usage: TokenUsage::default(),
-            native: None,
-        };
+        let answer = ModelResponse::new(
+            calls.map(AssistantBlock::ToolCall).collect(),
+            if done { StopCause::End } else { StopCause::ToolUse },
+        );
         if !done {
             self.watch.start();
         }

@@ -250,7 +250,7 @@ async fn resolve_prompt(
             Ok(CommandOutcome { action: CommandAction::Prompt(text), .. }) => {
                 input = UserInput::new(text, InputSource::Extension);
             }
-            Ok(CommandOutcome { action: CommandAction::Failed(error), extension }) => {
+            Ok(CommandOutcome { action: CommandAction::Failed(error), extension, .. }) => {
                 anyhow::bail!("extension {extension}: /{name}: {error}");
             }
             Ok(_) => return Ok(PromptResolution::Done(Exit::Ok)),
@@ -271,7 +271,7 @@ async fn resolve_prompt(
         None => None,
     };
     let text = expanded.unwrap_or_else(|| input.text.clone());
-    Ok(PromptResolution::Prompt(UserInput { text, ..input }.into()))
+    Ok(PromptResolution::Prompt(input.with_text(text).into()))
 }
 
 /// Splits `/name arguments`; `None` for any other text.
@@ -380,7 +380,7 @@ async fn follow_run(
             },
         };
         if flow == RunFlow::StopNow {
-            return Ok(Err(TurnError { step: 0, kind: TurnErrorKind::Aborted }));
+            return Ok(Err(TurnError::new(0, TurnErrorKind::Aborted)));
         }
     }
 }

@@ -63,8 +63,9 @@ pub(super) async fn choose_named(
         // A model without a provider belongs to the configured provider.
         preference.base_url = None;
     }
-    let (provider, model) = (Some(provider.to_owned()), Some(model.to_owned()));
-    open(ModelPreference { provider, model, ..preference }, setup).await
+    preference.provider = Some(provider.to_owned());
+    preference.model = Some(model.to_owned());
+    open(preference, setup).await
 }
 
 /// Opens the model that a client names while a model of the provider `asked` answers. Settings for the provider of the
@@ -126,13 +127,12 @@ fn provider_of(preference: &ModelPreference, settings: &Settings, asked: &ModelI
 /// Returns the preferences of flags, environment and files for the model.
 pub(super) fn model_preferences(args: &RunArgs, setup: &RunSetup) -> ModelPreference {
     let settings = setup.settings();
-    ModelPreference {
-        provider: settings.provider.as_ref().map(|sourced| sourced.value.clone()),
-        model: settings.model.as_ref().map(|sourced| sourced.value.clone()),
-        api_key: args.model.api_key.clone(),
-        base_url: settings.base_url.as_ref().map(|sourced| sourced.value.clone()),
-        ..ModelPreference::default()
-    }
+    let mut preference = ModelPreference::default();
+    preference.provider = settings.provider.as_ref().map(|sourced| sourced.value.clone());
+    preference.model = settings.model.as_ref().map(|sourced| sourced.value.clone());
+    preference.api_key = args.model.api_key.clone();
+    preference.base_url = settings.base_url.as_ref().map(|sourced| sourced.value.clone());
+    preference
 }
 
 async fn open(preference: ModelPreference, setup: &RunSetup) -> anyhow::Result<Arc<dyn Model>> {
@@ -190,7 +190,10 @@ fn preferences_for_model(
     model: &str,
 ) -> ModelPreference {
     let same = if provider == first_provider { first.clone() } else { ModelPreference::default() };
-    ModelPreference { provider: Some(provider.to_owned()), model: Some(model.to_owned()), ..same }
+    let mut preference = same;
+    preference.provider = Some(provider.to_owned());
+    preference.model = Some(model.to_owned());
+    preference
 }
 
 /// Returns a note if the model does not support the requested thinking level. Without a request, there is no lookup.

@@ -108,7 +108,7 @@ fn apply_decision(
     cwd: &std::path::Path,
     decision: ExtensionTrust,
 ) -> RunArgs {
-    let ExtensionTrust { extension, trusts, remember } = decision;
+    let ExtensionTrust { extension, trusts, remember, .. } = decision;
     let dir = cwd.display();
     let text = match (trusts, remember) {
         (false, _) => format!("extension {extension} does not trust the project in {dir}"),

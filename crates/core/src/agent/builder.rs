@@ -43,7 +43,7 @@ use crate::turn;
 ///     let facts = vec![format!("Working directory: {}", project.display())];
 ///     let session: Session = SessionStore::new(home.join("sessions")).create(project);
 ///     Agent::builder(model)
-///         .system_prompt(SystemPrompt { facts, ..SystemPrompt::default() })
+///         .system_prompt(SystemPrompt::default().with_facts(facts))
 ///         .session(session) // saved to disk; the default is in memory
 ///         .thinking(ThinkingLevel::Low)
 ///         .max_steps(50) // requests to the model per prompt

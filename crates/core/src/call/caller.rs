@@ -39,6 +39,7 @@ pub struct CallableTool {
 
 /// One call made by an extension.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct ExtensionToolCall<'a> {
     /// The calling extension.
     pub caller: ExtensionName,
@@ -50,8 +51,16 @@ pub struct ExtensionToolCall<'a> {
     pub args: RawJson,
 }
 
+impl<'a> ExtensionToolCall<'a> {
+    /// Creates a call.
+    pub fn new(caller: ExtensionName, id: ToolCallId, tool: &'a CallableTool, args: RawJson) -> Self {
+        Self { caller, id, tool, args }
+    }
+}
+
 /// The result of an extension's call.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ExtensionToolResult {
     /// The output for the extension.
     pub output: ToolOutput,

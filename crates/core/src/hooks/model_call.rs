@@ -26,7 +26,7 @@ use crate::tool::ToolSpec;
 /// impl BeforeModelRequest for FirstThings {
 ///     async fn before_model_request(&self, _: &CancellationToken, request: &OutgoingRequest) -> RequestDecision {
 ///         let thinking = if request.step == 1 { ThinkingLevel::High } else { ThinkingLevel::Low };
-///         let edit = RequestEdit { thinking: Some(thinking), ..RequestEdit::default() };
+///         let edit = RequestEdit::default().with_thinking(thinking);
 ///         RequestDecision::Edit(edit)
 ///     }
 /// }
@@ -52,6 +52,7 @@ pub trait BeforeModelRequest: Send + Sync {
 
 /// The input of [`BeforeModelRequest`].
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct OutgoingRequest {
     /// The step, counted from 1 within a prompt.
     pub step: u32,
@@ -71,6 +72,52 @@ pub struct OutgoingRequest {
     pub last: bool,
 }
 
+impl OutgoingRequest {
+    /// Creates a request without a system prompt, tools and options.
+    pub fn new(step: u32, model: ModelId, messages: impl Into<Arc<Vec<Message>>>) -> Self {
+        Self {
+            step,
+            model,
+            system: String::new(),
+            messages: messages.into(),
+            tools: Vec::new(),
+            thinking: ThinkingLevel::default(),
+            options: RequestOptions::default(),
+            last: false,
+        }
+    }
+
+    /// Sets [`system`](Self::system).
+    #[must_use]
+    pub fn with_system(self, system: impl Into<String>) -> Self {
+        Self { system: system.into(), ..self }
+    }
+
+    /// Sets [`tools`](Self::tools).
+    #[must_use]
+    pub fn with_tools(self, tools: Vec<Arc<ToolSpec>>) -> Self {
+        Self { tools, ..self }
+    }
+
+    /// Sets [`thinking`](Self::thinking).
+    #[must_use]
+    pub fn with_thinking(self, thinking: ThinkingLevel) -> Self {
+        Self { thinking, ..self }
+    }
+
+    /// Sets [`options`](Self::options).
+    #[must_use]
+    pub fn with_options(self, options: RequestOptions) -> Self {
+        Self { options, ..self }
+    }
+
+    /// Sets [`last`](Self::last).
+    #[must_use]
+    pub fn with_last(self, last: bool) -> Self {
+        Self { last, ..self }
+    }
+}
+
 /// The decision about a request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RequestDecision {
@@ -84,6 +131,7 @@ pub enum RequestDecision {
 
 /// A hook's changes to one request; `None` and empty fields change nothing.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct RequestEdit {
     /// Another model, by a name that [`AgentBuilder::models`](crate::AgentBuilder::models) resolves. An unknown name is
     /// rejected.
@@ -98,6 +146,38 @@ pub struct RequestEdit {
     pub options: Option<RequestOptions>,
     /// Another thinking level.
     pub thinking: Option<ThinkingLevel>,
+}
+
+impl RequestEdit {
+    /// Sets [`model`](Self::model).
+    #[must_use]
+    pub fn with_model(self, model: impl Into<String>) -> Self {
+        Self { model: Some(model.into()), ..self }
+    }
+
+    /// Sets [`messages`](Self::messages).
+    #[must_use]
+    pub fn with_messages(self, messages: impl Into<Option<Vec<Message>>>) -> Self {
+        Self { messages: messages.into(), ..self }
+    }
+
+    /// Sets [`add_tools`](Self::add_tools).
+    #[must_use]
+    pub fn with_add_tools(self, add_tools: Vec<ToolSpec>) -> Self {
+        Self { add_tools, ..self }
+    }
+
+    /// Sets [`options`](Self::options).
+    #[must_use]
+    pub fn with_options(self, options: impl Into<Option<RequestOptions>>) -> Self {
+        Self { options: options.into(), ..self }
+    }
+
+    /// Sets [`thinking`](Self::thinking).
+    #[must_use]
+    pub fn with_thinking(self, thinking: impl Into<Option<ThinkingLevel>>) -> Self {
+        Self { thinking: thinking.into(), ..self }
+    }
 }
 
 /// Hook after a response of the model, before it has any effect. A panic ends the turn, and the response is not added
@@ -155,6 +235,7 @@ pub trait AfterModelResponse: Send + Sync {
 
 /// The input of [`AfterModelResponse`].
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct ReceivedResponse {
     /// The step, counted from 1 within a prompt.
     pub step: u32,
@@ -166,6 +247,19 @@ pub struct ReceivedResponse {
     pub stop: StopCause,
     /// The usage of the request.
     pub usage: TokenUsage,
+}
+
+impl ReceivedResponse {
+    /// Creates a response without usage.
+    pub fn new(step: u32, model: ModelId, content: Vec<AssistantBlock>, stop: StopCause) -> Self {
+        Self { step, model, content, stop, usage: TokenUsage::default() }
+    }
+
+    /// Sets [`usage`](Self::usage).
+    #[must_use]
+    pub fn with_usage(self, usage: TokenUsage) -> Self {
+        Self { usage, ..self }
+    }
 }
 
 /// The decision about a response.

@@ -75,6 +75,7 @@ pub trait BeforeTree: Send + Sync {
 
 /// A session that is about to be opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PendingSwitch {
     /// The kind of session.
     pub reason: SwitchReason,
@@ -84,8 +85,28 @@ pub struct PendingSwitch {
     pub caller: Option<ExtensionName>,
 }
 
+impl PendingSwitch {
+    /// Creates a switch by the person to a session that is not on disk.
+    pub fn new(reason: SwitchReason) -> Self {
+        Self { reason, session: None, caller: None }
+    }
+
+    /// Sets [`session`](Self::session).
+    #[must_use]
+    pub fn with_session(self, session: impl Into<String>) -> Self {
+        Self { session: Some(session.into()), ..self }
+    }
+
+    /// Sets [`caller`](Self::caller).
+    #[must_use]
+    pub fn with_caller(self, caller: impl Into<Option<ExtensionName>>) -> Self {
+        Self { caller: caller.into(), ..self }
+    }
+}
+
 /// A copy that is about to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PendingFork {
     /// The last entry of the copy; `None` if the session has no entries.
     pub entry: Option<EntryId>,
@@ -93,8 +114,22 @@ pub struct PendingFork {
     pub caller: Option<ExtensionName>,
 }
 
+impl PendingFork {
+    /// Creates a copy by the person.
+    pub fn new(entry: Option<EntryId>) -> Self {
+        Self { entry, caller: None }
+    }
+
+    /// Sets [`caller`](Self::caller).
+    #[must_use]
+    pub fn with_caller(self, caller: impl Into<Option<ExtensionName>>) -> Self {
+        Self { caller: caller.into(), ..self }
+    }
+}
+
 /// A move that is about to happen.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct PendingMove {
     /// The entry that the next one will follow; `None` for the beginning of the session.
     pub entry: Option<EntryId>,
@@ -108,6 +143,43 @@ pub struct PendingMove {
     pub instructions: Option<String>,
     /// The extension that sent the command; `None` for the person.
     pub caller: Option<ExtensionName>,
+}
+
+impl PendingMove {
+    /// Creates a move by the person to the beginning of the session.
+    pub fn new(left: Vec<Arc<SessionEntry>>) -> Self {
+        Self { entry: None, leaf: None, left, summarize: false, instructions: None, caller: None }
+    }
+
+    /// Sets [`entry`](Self::entry).
+    #[must_use]
+    pub fn with_entry(self, entry: impl Into<Option<EntryId>>) -> Self {
+        Self { entry: entry.into(), ..self }
+    }
+
+    /// Sets [`leaf`](Self::leaf).
+    #[must_use]
+    pub fn with_leaf(self, leaf: impl Into<Option<EntryId>>) -> Self {
+        Self { leaf: leaf.into(), ..self }
+    }
+
+    /// Sets [`summarize`](Self::summarize).
+    #[must_use]
+    pub fn with_summarize(self, summarize: bool) -> Self {
+        Self { summarize, ..self }
+    }
+
+    /// Sets [`instructions`](Self::instructions).
+    #[must_use]
+    pub fn with_instructions(self, instructions: impl Into<String>) -> Self {
+        Self { instructions: Some(instructions.into()), ..self }
+    }
+
+    /// Sets [`caller`](Self::caller).
+    #[must_use]
+    pub fn with_caller(self, caller: impl Into<Option<ExtensionName>>) -> Self {
+        Self { caller: caller.into(), ..self }
+    }
 }
 
 /// The decision about a session that is opened or copied.
@@ -141,6 +213,7 @@ pub enum BranchDecision {
 
 /// A summary of a branch that a hook wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct HookSummary {
     /// The hook.
     pub by: String,
@@ -237,6 +310,7 @@ async fn await_decision<T>(
 mod tests {
     use super::*;
 
+    #[derive(Clone, Copy)]
     struct Scripted(&'static str, fn() -> BranchDecision);
 
     #[async_trait]
@@ -254,27 +328,25 @@ mod tests {
         BranchDecision::Summarize { text: text.to_owned() }
     }
 
-    async fn review(
-        decisions: &[(&'static str, fn() -> BranchDecision)],
-    ) -> Result<Option<HookSummary>, SessionChangeError> {
-        let hooks =
-            decisions.iter().map(|(name, decide)| Arc::new(Scripted(name, *decide)) as Arc<dyn BeforeTree>);
-        let (entry, leaf, left) = (None, None, Vec::new());
-        let pending = PendingMove { entry, leaf, left, summarize: false, instructions: None, caller: None };
-        review_move(hooks.collect(), &CancellationToken::new(), &pending).await
+    async fn review(hooks: &[Scripted]) -> Result<Option<HookSummary>, SessionChangeError> {
+        let hooks = hooks.iter().map(|hook| Arc::new(*hook) as Arc<dyn BeforeTree>);
+        review_move(hooks.collect(), &CancellationToken::new(), &PendingMove::new(Vec::new())).await
     }
 
     #[tokio::test]
     async fn first_summary_counts_unless_any_hook_blocks() {
         assert_eq!(review(&[]).await, Ok(None));
         let first = Ok(Some(HookSummary { by: "b".into(), text: "two".into() }));
-        let summaries: [(&str, fn() -> BranchDecision); 3] =
-            [("a", || summarize(" ")), ("b", || summarize("two")), ("c", || summarize("three"))];
+        let summaries = [
+            Scripted("a", || summarize(" ")),
+            Scripted("b", || summarize("two")),
+            Scripted("c", || summarize("three")),
+        ];
         assert_eq!(review(&summaries).await, first);
         let block = || BranchDecision::Block { reason: "no".into() };
         let blocked = Err(SessionChangeError::Blocked { by: "d".into(), reason: "no".into() });
-        assert_eq!(review(&[summaries[1], ("d", block)]).await, blocked);
+        assert_eq!(review(&[summaries[1], Scripted("d", block)]).await, blocked);
         // A panic blocks nothing.
-        assert_eq!(review(&[("a", || panic!("bug")), summaries[1]]).await, first);
+        assert_eq!(review(&[Scripted("a", || panic!("bug")), summaries[1]]).await, first);
     }
 }

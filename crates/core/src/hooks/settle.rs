@@ -41,11 +41,19 @@ pub trait BeforeSettle: Send + Sync {
 
 /// A run that is about to end.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SettlingRun {
     /// The text of the model's last answer.
     pub text: String,
     /// The number of times that hooks have already made this run go on.
     pub continued: u32,
+}
+
+impl SettlingRun {
+    /// Creates the input of a hook.
+    pub fn new(text: impl Into<String>, continued: u32) -> Self {
+        Self { text: text.into(), continued }
+    }
 }
 
 /// The decision about the end of a run.

@@ -12,6 +12,7 @@ use crate::tool::{ApprovalRequest, LazyPreview, ToolOutput};
 
 /// A tool call before it runs, with what the agent knows about it.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct PendingCall<'a> {
     /// The call, with [canonical](crate::tool::Tool::canonical_args) arguments.
     pub call: &'a ToolCall,
@@ -299,11 +300,19 @@ pub trait AfterToolExecute: Send + Sync {
 
 /// The input of [`AfterToolExecute`].
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FinishedCall {
     /// The tool that ran and the arguments that every gate allowed.
     pub call: ToolCall,
     /// The duration of the call.
     pub took: Duration,
+}
+
+impl FinishedCall {
+    /// Creates the input of a hook.
+    pub fn new(call: ToolCall, took: Duration) -> Self {
+        Self { call, took }
+    }
 }
 
 /// The decision about a result.

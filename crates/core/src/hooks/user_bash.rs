@@ -41,6 +41,7 @@ pub trait OnUserBash: Send + Sync {
 
 /// A shell command of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct UserBash {
     /// The command.
     pub command: String,
@@ -48,6 +49,19 @@ pub struct UserBash {
     pub cwd: String,
     /// True if the model does not get the output.
     pub excluded: bool,
+}
+
+impl UserBash {
+    /// Creates a command whose output the model gets.
+    pub fn new(command: impl Into<String>, cwd: impl Into<String>) -> Self {
+        Self { command: command.into(), cwd: cwd.into(), excluded: false }
+    }
+
+    /// Sets [`excluded`](Self::excluded).
+    #[must_use]
+    pub fn with_excluded(self, excluded: bool) -> Self {
+        Self { excluded, ..self }
+    }
 }
 
 /// The decision about a command of the user.

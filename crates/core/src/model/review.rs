@@ -57,11 +57,19 @@ pub(crate) const UNNAMED_HOOK: &str = "a hook";
 
 /// The input of [`BeforeProviderRequest`].
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ProviderRequest {
     /// The model that gets the request.
     pub model: ModelId,
     /// The body of the request: an object in the format of the provider's API.
     pub payload: RawJson,
+}
+
+impl ProviderRequest {
+    /// Creates the input of a hook.
+    pub fn new(model: ModelId, payload: RawJson) -> Self {
+        Self { model, payload }
+    }
 }
 
 /// The decision about an encoded request.
@@ -139,6 +147,7 @@ pub struct RequestReview {
 
 /// A request after its review.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ReviewedRequest {
     /// The body; `None` if no hook changed it.
     pub payload: Option<RawJson>,

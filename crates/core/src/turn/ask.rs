@@ -162,11 +162,8 @@ impl TurnDriver {
         let by = self.answered_by();
         self.answer = IncompleteResponse::default();
         self.demand.is_answered = true;
-        let message = AssistantMessage {
-            content: response.content.clone(),
-            time: self.run.agent.current_time(),
-            native: response.native.clone(),
-        };
+        let message = AssistantMessage::new(response.content.clone(), self.run.agent.current_time())
+            .with_native(response.native.clone());
         let answer = response_metadata(by, response.stop, response.usage);
         let saved = self.run.agent.transcript.add_or_defer(Message::Assistant(message), Some(answer))?;
         self.recorded = Some(saved.entry());
@@ -212,7 +209,7 @@ impl TurnDriver {
             return Ok(None);
         }
         let content = vec![AssistantBlock::Text { text }];
-        let message = AssistantMessage { content, time: self.run.agent.current_time(), native: None };
+        let message = AssistantMessage::new(content, self.run.agent.current_time());
         let answer = response_metadata(by, stop, TokenUsage::default());
         let saved =
             self.run.agent.transcript.add_or_defer(Message::Assistant(message.clone()), Some(answer))?;

@@ -342,15 +342,11 @@ impl ToolCalls<'_> {
         let ToolCall { id, name, .. } = call;
         let ToolOutput { content, is_error, details, display, .. } = output.without_hidden_text();
         let ResultSource { extension, synthetic_by, skip } = source;
-        let message = ToolMessage {
-            call_id: id.clone(),
-            name: name.clone(),
-            content: content.clone(),
-            is_error,
-            extension: extension.clone(),
-            details: details.clone(),
-            time: self.run.agent.current_time(),
-        };
+        let message =
+            ToolMessage::new(id.clone(), name.clone(), content.clone(), self.run.agent.current_time())
+                .with_is_error(is_error)
+                .with_extension(extension.clone())
+                .with_details(details.clone());
         // The result is synced soon, and the start of the call is already on disk. The result is reported only after it
         // is in the file.
         let saved = self.run.agent.transcript.add_or_defer(Message::Tool(message), None)?;

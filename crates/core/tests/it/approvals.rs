@@ -241,12 +241,12 @@ async fn called_by(extension: &str, approver: &Approver) -> (bool, Option<String
     let agent = agent(&script).approve_tool(approver.clone()).build().unwrap();
     let ran: Arc<dyn Tool> = Arc::new(tool("old", |_| ToolOutput::text("old ran")));
     let callable = CallableTool::new(ran);
-    let call = ExtensionToolCall {
-        caller: ExtensionName::new(extension),
-        id: ToolCallId::new("host-1"),
-        tool: &callable,
-        args: RawJson::empty_object(),
-    };
+    let call = ExtensionToolCall::new(
+        ExtensionName::new(extension),
+        ToolCallId::new("host-1"),
+        &callable,
+        RawJson::empty_object(),
+    );
     let called = agent.tool_runner().call(&CancellationToken::new(), call, Arc::new(|_| {})).await;
     (called.output.is_error, called.by)
 }
@@ -274,7 +274,7 @@ impl Tool for Guarded {
 
     async fn approval_request(&self, call: &ToolCall) -> Option<ApprovalRequest> {
         let reason = format!("use {}", call.args);
-        Some(ApprovalRequest { reason, model_reason: None, permitted_by: Some("--sandbox full".to_owned()) })
+        Some(ApprovalRequest::new(reason).with_permitted_by("--sandbox full"))
     }
 }
 
@@ -361,7 +361,7 @@ impl Tool for Previews {
         // sleep: virtual time
         tokio::time::sleep(self.takes).await;
         assert!(!self.panics, "boom");
-        Some(ToolPreview { state: Some(7), ..ToolPreview::error(format!("changes {}", call.args)) })
+        Some(ToolPreview::error(format!("changes {}", call.args)).with_state(7))
     }
 }
 

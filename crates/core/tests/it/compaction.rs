@@ -30,7 +30,7 @@ fn user(text: &str) -> Message {
 
 fn said(text: &str) -> Message {
     let content = vec![AssistantBlock::Text { text: text.to_owned() }];
-    Message::Assistant(AssistantMessage { content, time: Rfc3339Time("T".into()), native: None })
+    Message::Assistant(AssistantMessage::new(content, Rfc3339Time("T".into())))
 }
 
 /// Creates this many tokens of old conversation, in messages of a hundred.
@@ -188,7 +188,7 @@ impl<T: haft_core::tool::Tool> haft_core::tool::Tool for Open<T> {
     fn spec(&self) -> Arc<haft_core::tool::ToolSpec> {
         let spec = self.0.spec();
         let schema = RawJson::parse(r#"{"type":"object"}"#).unwrap();
-        Arc::new(haft_core::tool::ToolSpec { schema, ..(*spec).clone() })
+        Arc::new((*spec).clone().with_schema(schema))
     }
 
     async fn execute(
@@ -464,7 +464,7 @@ async fn cancelled_compaction_changes_nothing() {
 #[tokio::test]
 async fn does_not_compact_automatically_when_disabled() {
     let script = script(vec![fails(ModelErrorKind::Overflow)]);
-    let off = CompactSettings { auto: false, ..CompactSettings::default() };
+    let off = CompactSettings::default().with_auto(false);
     let agent = agent(&script, old(7_000)).compaction(off).build().unwrap();
     let (events, outcome) = run(&agent).await;
     assert_eq!(outcome.unwrap_err().to_string(), "Overflow");
@@ -494,7 +494,7 @@ async fn hooks_review_requests_of_steps_and_for_summaries() {
     let requests = script.requests.lock().unwrap().clone();
     assert_eq!(requests.len(), 2);
     for request in requests {
-        let encoded = ProviderRequest { model: agent.model(), payload: RawJson::empty_object() };
+        let encoded = ProviderRequest::new(agent.model(), RawJson::empty_object());
         let reviewed = request.review.ask_hooks(&CancellationToken::new(), encoded).await;
         assert_eq!(reviewed.headers, [("x-a".to_owned(), "1".to_owned())]);
     }

@@ -13,8 +13,8 @@ use haft_protocol::ids::ExtensionName;
 use crate::fake::{Script, call, calls, run, says, tool};
 
 fn displayed(text: &str) -> ToolOutput {
-    let display = DisplayText { by: ExtensionName::new("cache"), text: text.into() };
-    ToolOutput { display: Some(display), ..ToolOutput::text("old") }
+    let display = DisplayText::new(ExtensionName::new("cache"), text);
+    ToolOutput::text("old").with_display(display)
 }
 
 /// Answers every call and shows a text.

@@ -209,7 +209,9 @@ struct Source(Gate);
 
 impl HookSource for Source {
     fn hooks(&self) -> HookSet {
-        HookSet { before_tool_execute: vec![Arc::new(self.0.clone())], ..HookSet::default() }
+        let mut hooks = HookSet::default();
+        hooks.before_tool_execute.push(Arc::new(self.0.clone()));
+        hooks
     }
 }
 

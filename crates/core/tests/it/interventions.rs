@@ -47,7 +47,7 @@ impl AfterToolExecute for Hides {
         output: ToolOutput,
     ) -> ResultDecision {
         let text = haft_protocol::content::joined_text(&output.content);
-        ToolOutput { content: ToolOutput::text(text.replace(self.0, "…")).content, ..output }.into()
+        output.with_content(ToolOutput::text(text.replace(self.0, "…")).content).into()
     }
 
     fn name(&self) -> &str {

@@ -43,7 +43,7 @@ fn user(text: &str) -> Message {
 }
 
 fn said(content: Vec<AssistantBlock>) -> Message {
-    Message::Assistant(AssistantMessage { content, time: Rfc3339Time("T".into()), native: None })
+    Message::Assistant(AssistantMessage::new(content, Rfc3339Time("T".into())))
 }
 
 /// Creates about 3,000 tokens of old conversation.
@@ -242,15 +242,12 @@ async fn completes_calls_of_an_initial_transcript() {
     let asks = || said(two.iter().cloned().map(AssistantBlock::ToolCall).collect());
     let result = |id: &str| {
         let output = ToolOutput::text("x");
-        Message::Tool(haft_protocol::message::ToolMessage {
-            call_id: haft_protocol::ids::ToolCallId::new(id),
-            name: "echo".into(),
-            content: output.content,
-            is_error: false,
-            extension: None,
-            details: None,
-            time: Rfc3339Time("T".into()),
-        })
+        Message::Tool(haft_protocol::message::ToolMessage::new(
+            haft_protocol::ids::ToolCallId::new(id),
+            "echo",
+            output.content,
+            Rfc3339Time("T".into()),
+        ))
     };
     let script = Script::new(vec![says("ok")]);
     let given = vec![result("t0"), asks(), result("t2"), user("stop"), asks()];

@@ -68,7 +68,7 @@ fn edit(content: Vec<AssistantBlock>) -> ResponseDecision {
 /// Adds native data that only its provider can read.
 fn native(mut answer: Answer) -> Answer {
     let Some(Ok(ModelEvent::Done(response))) = answer.items.last_mut() else { panic!("no end") };
-    response.native = Some(NativeMessage { origin: "script".into(), data: RawJson::empty_object() });
+    response.native = Some(NativeMessage::new("script", RawJson::empty_object()));
     answer
 }
 

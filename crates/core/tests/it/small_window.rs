@@ -97,7 +97,7 @@ impl Model for Small {
     }
 
     fn facts(&self) -> ModelFacts {
-        ModelFacts { window: self.known, ..ModelFacts::default() }
+        ModelFacts::default().with_window(self.known)
     }
 
     async fn stream(&self, _: CancellationToken, request: ModelRequest) -> Result<ModelStream, ModelError> {
@@ -109,8 +109,8 @@ impl Model for Small {
             self.refused.fetch_add(1, Ordering::Relaxed);
             return Err(ModelError::new(ModelErrorKind::Overflow, format!("{input} of {WINDOW} tokens")));
         }
-        let usage = TokenUsage { input, output: output as u64, ..TokenUsage::default() };
-        let done = ModelEvent::Done(ModelResponse { content, stop, usage, native: None });
+        let usage = TokenUsage::default().with_input(input).with_output(output as u64);
+        let done = ModelEvent::Done(ModelResponse::new(content, stop).with_usage(usage));
         Ok(stream::iter([Ok(done)]).boxed())
     }
 }
@@ -121,7 +121,7 @@ struct Says(&'static str, usize);
 impl Tool for Says {
     fn spec(&self) -> Arc<ToolSpec> {
         let schema = RawJson::parse(r#"{"type":"object","properties":{"path":{"type":"string"}}}"#).unwrap();
-        Arc::new(ToolSpec { schema, ..(*spec(self.0, ToolConcurrency::Parallel)).clone() })
+        Arc::new((*spec(self.0, ToolConcurrency::Parallel)).clone().with_schema(schema))
     }
 
     async fn execute(&self, _: ToolContext, call: ToolCall) -> ToolOutput {

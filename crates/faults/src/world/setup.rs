@@ -126,19 +126,19 @@ pub(crate) fn extension_spec(
 /// Returns deadlines that do not pass unless the case shortens them. The start waits until every extension is ready or
 /// has failed.
 fn patient_timeouts() -> Timeouts {
-    Timeouts {
-        start_patience: LONG,
-        pong: LONG,
-        hello: LONG,
-        awaited_hello: LONG,
-        ready: LONG,
-        intercept: LONG,
-        tool_call: LONG,
-        command: LONG,
-        // A crashed extension is not restarted during a row, unless the row tests that.
-        restarts: haft_host::RestartTiming { first_pause: Duration::from_secs(600), ..Default::default() },
-        ..Timeouts::default()
-    }
+    let mut timeouts = Timeouts::default();
+    timeouts.start_patience = LONG;
+    timeouts.pong = LONG;
+    timeouts.hello = LONG;
+    timeouts.awaited_hello = LONG;
+    timeouts.ready = LONG;
+    timeouts.intercept = LONG;
+    timeouts.tool_call = LONG;
+    timeouts.command = LONG;
+    // A crashed extension is not restarted during a row, unless the row tests that.
+    timeouts.restarts = haft_host::RestartTiming::default();
+    timeouts.restarts.first_pause = Duration::from_secs(600);
+    timeouts
 }
 
 /// A front end that records its drawings. It has a fault as well: it panics on a panel with [`FATAL_TITLE`].

@@ -199,7 +199,7 @@ fn refuse_turn(by: &ExtensionName, TurnStop { scope, reason }: TurnStop) -> Refu
 
 /// Returns a text for the person; `None` if it is empty.
 fn display_text(by: &ExtensionName, text: &str, limit: usize) -> Option<DisplayText> {
-    (!text.is_empty()).then(|| DisplayText { by: by.clone(), text: truncate_text(text, limit) })
+    (!text.is_empty()).then(|| DisplayText::new(by.clone(), truncate_text(text, limit)))
 }
 
 fn reason_or_default(reason: String, default: impl FnOnce() -> String) -> String {

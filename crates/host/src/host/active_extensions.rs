@@ -15,6 +15,7 @@ use crate::wire::fault::FaultCode;
 
 /// A command that a user can type.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ExtensionCommand {
     /// The name without the slash.
     pub name: String,

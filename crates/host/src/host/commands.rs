@@ -18,6 +18,7 @@ use crate::wire::fault::{CallError, FaultCode};
 
 /// The outcome of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CommandOutcome {
     /// The extension that ran it.
     pub extension: ExtensionName,

@@ -14,6 +14,7 @@ use crate::session::ExtensionState;
 
 /// One entry of a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ExtensionStatus {
     /// The extension's name.
     pub name: ExtensionName,

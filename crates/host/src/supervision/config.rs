@@ -44,6 +44,7 @@ use crate::timeouts::Timeouts;
 /// }
 /// ```
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct HostConfig {
     /// The program's version, for `hello_ack`.
     pub version: String,

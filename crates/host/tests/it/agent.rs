@@ -15,7 +15,7 @@ use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, StopCause, TokenUsage};
+use haft_protocol::message::{AssistantBlock, StopCause};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -32,7 +32,7 @@ impl Model for Caller {
         let call = self.0.lock().unwrap().pop_front();
         let stop = if call.is_some() { StopCause::ToolUse } else { StopCause::End };
         let content = call.into_iter().map(AssistantBlock::ToolCall).collect();
-        let response = ModelResponse { content, stop, usage: TokenUsage::default(), native: None };
+        let response = ModelResponse::new(content, stop);
         Ok(stream::iter([Ok(ModelEvent::Done(response))]).boxed())
     }
 }

@@ -37,8 +37,8 @@ impl Model for Teller {
         let count = request.messages.len();
         let pieces = [request.system, text, format!("{count} {:?}", request.options.max_tokens)];
         let content = vec![AssistantBlock::Text { text: pieces.join(" ") }];
-        let usage = TokenUsage { input: 7, ..TokenUsage::default() };
-        let done = ModelResponse { content, stop: StopCause::End, usage, native: None };
+        let usage = TokenUsage::default().with_input(7);
+        let done = ModelResponse::new(content, StopCause::End).with_usage(usage);
         let pieces = pieces.map(ModelEvent::Text).map(Ok);
         Ok(stream::iter(pieces).chain(stream::iter([Ok(ModelEvent::Done(done))])).boxed())
     }

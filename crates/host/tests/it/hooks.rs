@@ -191,8 +191,7 @@ async fn interceptor_decides_about_turns_and_messages() {
 async fn system_prompt_sections_name_their_owner() {
     let (host, mut peer, events) = host_with("guide", [intercept(&["before_agent_start"])]).await;
     let hook = host.hook_source().hooks().before_agent_start.remove(0);
-    let start =
-        AgentStart { prompt: vec![ContentBlock::text("weather?")], system_prompt: "You are haft.".into() };
+    let start = AgentStart::new(vec![ContentBlock::text("weather?")], "You are haft.");
     let answers = [
         json!({"append_system_prompt": "Ask `weather`.\u{e0041}"}),
         json!({"system_prompt": "You are haft.\n\nAsk `weather`."}),
@@ -226,7 +225,7 @@ async fn system_prompt_sections_name_their_owner() {
 async fn messages_name_their_owner_and_their_faults() {
     let (host, mut peer, events) = host_with("guide", [intercept(&["before_agent_start"])]).await;
     let hook = host.hook_source().hooks().before_agent_start.remove(0);
-    let start = AgentStart { prompt: Vec::new(), system_prompt: String::new() };
+    let start = AgentStart::new(Vec::new(), String::new());
     let noon = json!({"kind": "clock", "content": "It is\u{e0041} noon.", "display": false, "details": [12]});
     let broken = json!({"kind": "k", "content": "c", "display": true, "images": [{"mime_type": "image/png", "data": "x"}]});
     let answers = [
@@ -248,13 +247,10 @@ async fn messages_name_their_owner_and_their_faults() {
         additions
     };
     let (additions, ()) = tokio::join!(asked, replies);
-    let noon = CustomMessage {
-        owner: "guide".into(),
-        kind: "clock".into(),
-        content: vec![ContentBlock::text("[from extension guide]\nIt is noon.")],
-        display: false,
-        details: Some(RawJson::parse("[12]").unwrap()),
-    };
+    let noon =
+        CustomMessage::new("guide", "clock", vec![ContentBlock::text("[from extension guide]\nIt is noon.")])
+            .with_display(false)
+            .with_details(RawJson::parse("[12]").unwrap());
     assert_eq!(additions[0].messages, [noon]);
     let counts: Vec<_> = additions.iter().map(|all| (all.sections.len(), all.messages.len())).collect();
     assert_eq!(counts, [(1, 1), (1, 0), (0, 0)]);
@@ -267,19 +263,16 @@ fn compacting() -> PendingCompaction {
     let entry = |id: u128, text: &str| {
         let (content, time) = (vec![ContentBlock::text(text)], Rfc3339Time("T".into()));
         let body = Message::User { content, time: time.clone() }.into();
-        Arc::new(SessionEntry { id: id.into(), parent: None, time, body })
+        Arc::new(SessionEntry::new(id.into(), None, time, body))
     };
-    PendingCompaction {
-        reason: CompactReason::Manual,
-        instructions: Some("mind".into()),
-        tokens_before: 7000,
-        window: Some(8192),
-        entries: vec![entry(1, "fix it"), entry(2, "go on")],
-        first_kept: Some(2.into()),
-        previous_summary: None,
-        files_read: vec!["a.rs".into()],
-        files_modified: Vec::new(),
-    }
+    let entries = vec![entry(1, "fix it"), entry(2, "go on")];
+    let mut compacting = PendingCompaction::new(CompactReason::Manual, entries)
+        .with_instructions("mind")
+        .with_tokens_before(7000)
+        .with_window(8192)
+        .with_files_read(vec!["a.rs".into()]);
+    compacting.first_kept = Some(2.into());
+    compacting
 }
 
 #[tokio::test(start_paused = true)]

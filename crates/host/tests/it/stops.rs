@@ -7,7 +7,7 @@ use haft_core::hooks::{
     FinishedCall, OutgoingRequest, ReceivedResponse, Refusal, RequestDecision, ResponseDecision,
     ResultDecision, ToolDecision,
 };
-use haft_core::model::{ModelId, RequestOptions, ThinkingLevel};
+use haft_core::model::ModelId;
 use haft_core::tool::{DisplayText, ToolOutput};
 use haft_host::Host;
 use haft_packages::LaunchPlan;
@@ -45,23 +45,14 @@ async fn answer_next(peer: &mut FakePeer, answer: Value) {
 async fn refusals(host: &Host, peer: &mut FakePeer, answer: &Value) -> Vec<Option<Refusal>> {
     let (hooks, cancel) = (host.hook_source().hooks(), CancellationToken::new());
     let model = || ModelId { provider: "p".into(), model: "m".into() };
-    let request = OutgoingRequest {
-        step: 1,
-        model: model(),
-        system: String::new(),
-        messages: Arc::new(Vec::new()),
-        tools: Vec::new(),
-        thinking: ThinkingLevel::default(),
-        options: RequestOptions::default(),
-        last: false,
-    };
+    let request = OutgoingRequest::new(1, model(), Arc::new(Vec::new()));
     let asking = hooks.before_model_request[0].before_model_request(&cancel, &request);
     let (requested, ()) = tokio::join!(asking, answer_next(peer, answer.clone()));
     let (stop, usage) = (StopCause::End, TokenUsage::default());
-    let response = ReceivedResponse { step: 1, model: model(), content: Vec::new(), stop, usage };
+    let response = ReceivedResponse::new(1, model(), Vec::new(), stop).with_usage(usage);
     let asking = hooks.after_model_response[0].after_model_response(&cancel, &response);
     let (received, ()) = tokio::join!(asking, answer_next(peer, answer.clone()));
-    let finished = FinishedCall { call: call("bash", json!({})), took: Duration::ZERO };
+    let finished = FinishedCall::new(call("bash", json!({})), Duration::ZERO);
     let asking = hooks.after_tool_execute[0].after_tool_execute(&cancel, &finished, ToolOutput::text("x"));
     let (finished, ()) = tokio::join!(asking, answer_next(peer, answer.clone()));
     vec![
@@ -104,7 +95,7 @@ async fn content_is_the_result_of_the_call() {
     });
     let ToolDecision::Respond { output } = decide_call(&host, &mut peer, answer).await else { panic!() };
     assert_eq!((output.is_error, output.handled), (true, true));
-    let display = DisplayText { by: ExtensionName::new("ender"), text: "1 file".into() };
+    let display = DisplayText::new(ExtensionName::new("ender"), "1 file");
     assert_eq!(output.display, Some(display));
     assert_eq!(output.details, Some(RawJson::parse(r#"{"cached":true}"#).unwrap()));
     assert_eq!(output.content, [ContentBlock::text("a.txt\n[removed 1 invisible characters]")]);

@@ -71,24 +71,24 @@ pub(crate) fn config() -> HostConfig {
 
 /// Deadlines for tests with real processes: expected timeouts are short, and unexpected ones are long.
 pub(crate) fn brisk() -> Timeouts {
-    Timeouts {
-        hello: PATIENCE,
-        ready: PATIENCE,
-        idle_ready: PATIENCE,
-        intercept: PATIENCE,
-        tool_call: PATIENCE,
-        command: PATIENCE,
-        host_call: PATIENCE,
-        write_stall: PATIENCE,
-        partial_line: PATIENCE,
-        pong: PATIENCE,
-        pipe_drain: PATIENCE,
-        start_patience: PATIENCE,
-        drain: PATIENCE,
-        // A crashed extension stays down for the rest of the test.
-        restarts: RestartTiming { first_pause: Duration::from_secs(600), ..RestartTiming::default() },
-        ..Timeouts::default()
-    }
+    let mut timeouts = Timeouts::default();
+    timeouts.hello = PATIENCE;
+    timeouts.ready = PATIENCE;
+    timeouts.idle_ready = PATIENCE;
+    timeouts.intercept = PATIENCE;
+    timeouts.tool_call = PATIENCE;
+    timeouts.command = PATIENCE;
+    timeouts.host_call = PATIENCE;
+    timeouts.write_stall = PATIENCE;
+    timeouts.partial_line = PATIENCE;
+    timeouts.pong = PATIENCE;
+    timeouts.pipe_drain = PATIENCE;
+    timeouts.start_patience = PATIENCE;
+    timeouts.drain = PATIENCE;
+    // A crashed extension stays down for the rest of the test.
+    timeouts.restarts = RestartTiming::default();
+    timeouts.restarts.first_pause = Duration::from_secs(600);
+    timeouts
 }
 
 /// Waits until a condition holds.

@@ -78,8 +78,8 @@ pub(super) async fn apply_review(
         return request;
     };
     let model = ModelId { provider: setup.provider.clone(), model: setup.model.clone() };
-    let ReviewedRequest { payload, headers } =
-        review.ask_hooks(cancel, ProviderRequest { model, payload }).await;
+    let ReviewedRequest { payload, headers, .. } =
+        review.ask_hooks(cancel, ProviderRequest::new(model, payload)).await;
     if let Some(payload) = payload {
         request.body = RequestBody::from_text(payload.as_str());
     }
@@ -209,8 +209,7 @@ fn thinking_option(setup: &HttpSetup, wanted: ThinkingLevel, most: Option<u64>) 
     if wanted == ThinkingLevel::Default {
         return None;
     }
-    let facts =
-        setup.known_facts().or(ModelFacts { thinking: dialect_levels(setup), ..ModelFacts::default() });
+    let facts = setup.known_facts().or(ModelFacts::default().with_thinking(dialect_levels(setup)));
     if facts.thinking.as_ref().is_some_and(|levels| levels.iter().all(|level| *level <= ThinkingLevel::Off)) {
         return None;
     }

@@ -145,7 +145,7 @@ pub(super) fn hello_data(version: &str, current: &str, session: Option<&OpenedSe
 
 pub(super) fn state(session: &Arc<OpenedSession>, desk: &CommandScheduler) -> CommandExecution {
     let agent = &session.agent;
-    let (model, SessionStats { usage, context }) = (agent.model(), agent.stats());
+    let (model, SessionStats { usage, context, .. }) = (agent.model(), agent.stats());
     let state = StateData {
         provider: model.provider,
         model: model.model,

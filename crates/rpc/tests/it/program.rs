@@ -45,8 +45,8 @@ impl Tool for Look {
         let args: BTreeMap<String, String> = call.args.read().ok()?;
         let path = args.get("change")?.clone();
         let unified = format!("--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-old\n+new\n");
-        let diff = FileDiff { path, unified, added: 1, removed: 1, cut: false };
-        Some(ToolPreview { shown: CallPreview::Diff(diff), state: None })
+        let diff = FileDiff::new(path, unified, 1, 1);
+        Some(ToolPreview::new(CallPreview::Diff(diff)))
     }
 }
 
@@ -57,7 +57,7 @@ struct Wait(Arc<Notify>);
 impl Tool for Wait {
     fn spec(&self) -> Arc<ToolSpec> {
         let spec = ToolSpec::new("wait", "Waits.");
-        Arc::new(ToolSpec { concurrency: ToolConcurrency::Exclusive, ..spec })
+        Arc::new(spec.with_concurrency(ToolConcurrency::Exclusive))
     }
 
     async fn execute(&self, _: ToolContext, _: ToolCall) -> ToolOutput {
@@ -223,7 +223,7 @@ impl Program {
             .clock(clock)
             .hook_source(host.hook_source())
             .after_model_response(Discreet)
-            .compaction(CompactSettings { auto: false, reserve: None, keep: Some(1) })
+            .compaction(CompactSettings::default().with_keep(1))
             .tools(own.iter().cloned().chain(host.tools()));
         let agent = screen.attach_to(agent).build().unwrap();
         host.serve(agent.tool_runner());

@@ -14,7 +14,7 @@ use haft_protocol::RawJson;
 use haft_protocol::content::{ToolCall, joined_text};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, StopCause, TokenUsage};
+use haft_protocol::message::{AssistantBlock, StopCause};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -39,8 +39,7 @@ impl Model for Wants {
         let args = RawJson::from_value(&json!({"command": self.command})).unwrap();
         let call = ToolCall { id: ToolCallId::new("t1"), name: "bash".to_owned(), args };
         let content = vec![AssistantBlock::ToolCall(call)];
-        let response =
-            ModelResponse { content, stop: StopCause::ToolUse, usage: TokenUsage::default(), native: None };
+        let response = ModelResponse::new(content, StopCause::ToolUse);
         Ok(stream::iter([Ok(ModelEvent::Done(response))]).boxed())
     }
 }

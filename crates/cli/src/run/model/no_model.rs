@@ -21,7 +21,8 @@ impl Model for NoModel {
     }
 
     async fn stream(&self, _: CancellationToken, _: ModelRequest) -> Result<ModelStream, ModelError> {
-        let error = ModelError::new(ModelErrorKind::Auth, self.reason.clone());
-        Err(ModelError { advice: self.advice, ..error })
+        let mut error = ModelError::new(ModelErrorKind::Auth, self.reason.clone());
+        error.advice = self.advice;
+        Err(error)
     }
 }

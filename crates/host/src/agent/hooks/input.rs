@@ -51,9 +51,9 @@ fn change_input(
         }
         read.text.into_owned()
     });
-    UserInputDecision::Change(UserInput {
-        text: text.unwrap_or_else(|| own.text.clone()),
-        images: images.unwrap_or_else(|| own.images.clone()),
-        ..own.clone()
-    })
+    UserInputDecision::Change(
+        own.clone()
+            .with_text(text.unwrap_or_else(|| own.text.clone()))
+            .with_images(images.unwrap_or_else(|| own.images.clone())),
+    )
 }

@@ -27,7 +27,7 @@ impl BeforeSwitch for ManagedExtension {
         if is_own_command(self, switch.caller.as_ref()) {
             return SessionChangeDecision::Continue;
         }
-        let PendingSwitch { reason, session, caller } = switch.clone();
+        let PendingSwitch { reason, session, caller, .. } = switch.clone();
         match self.query(cancel, InterceptBeforeSwitch { reason, session, caller }).await {
             Ok(BeforeSwitchDecision::Continue) | Err(_) => SessionChangeDecision::Continue,
             Ok(BeforeSwitchDecision::Block { reason }) => block_change(reason),
@@ -45,7 +45,7 @@ impl BeforeFork for ManagedExtension {
         if is_own_command(self, fork.caller.as_ref()) {
             return SessionChangeDecision::Continue;
         }
-        let PendingFork { entry, caller } = fork.clone();
+        let PendingFork { entry, caller, .. } = fork.clone();
         let entry = entry.map(|entry| entry.to_string());
         match self.query(cancel, InterceptBeforeFork { entry, caller }).await {
             Ok(BeforeForkDecision::Continue) | Err(_) => SessionChangeDecision::Continue,

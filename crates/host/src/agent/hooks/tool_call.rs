@@ -140,7 +140,7 @@ impl ToolCallHook {
                 let what = format!("a result for tool {tool}");
                 self.context.reporter(name).report_hidden_text(read.hidden, &what);
                 let display = display.and_then(|text| display_text(name, &text, limits.max_result_text));
-                ToolOutput { display, handled, ..read.into_output(kept.as_deref()) }
+                read.into_output(kept.as_deref()).with_display(display).with_handled(handled)
             }
             Err(error) => ToolOutput::error(format!("extension {name}/{tool} failed: {error}")),
         };

@@ -14,7 +14,7 @@ use crate::agent::policy::FailureEffect;
 #[async_trait]
 impl OnUserBash for ManagedExtension {
     async fn on_user_bash(&self, cancel: &CancellationToken, bash: &UserBash) -> BashDecision {
-        let UserBash { command, cwd, excluded } = bash.clone();
+        let UserBash { command, cwd, excluded, .. } = bash.clone();
         match self.query(cancel, InterceptUserBash { command, cwd, excluded }).await {
             Ok(UserBashDecision::Run) | Err(InterceptFailure { verdict: FailureEffect::Pass, .. }) => {
                 BashDecision::Run

@@ -179,7 +179,7 @@ impl HostCallServer {
         let answered = agent.request_completion(cancel, request, |text| pieces.push_piece(text), tell).await;
         pieces.send_waiting();
         match answered {
-            Ok(CompletionAnswer { text, answer }) => Ok(CompletionData {
+            Ok(CompletionAnswer { text, answer, .. }) => Ok(CompletionData {
                 text,
                 model: format!("{}/{}", answer.provider, answer.model),
                 stop: answer.stop,
@@ -215,8 +215,7 @@ impl HostCallServer {
         tool: &CallableTool,
         args: RawJson,
     ) -> ExtensionToolResult {
-        let call =
-            ExtensionToolCall { caller: self.reporter.name.clone(), id: self.provided.next_id(), tool, args };
+        let call = ExtensionToolCall::new(self.reporter.name.clone(), self.provided.next_id(), tool, args);
         let events = Arc::clone(&self.reporter.events);
         let tell = Arc::new(move |event: AgentEvent| events(event));
         caller.call(cancel, call, tell).await
@@ -296,19 +295,17 @@ fn completion_request(caller: ExtensionName, wish: CompleteCall) -> CompletionRe
             MessageRole::User => Message::User { content: vec![ContentBlock::Text { text }], time },
             MessageRole::Assistant => {
                 let content = vec![AssistantBlock::Text { text }];
-                Message::Assistant(AssistantMessage { content, time, native: None })
+                Message::Assistant(AssistantMessage::new(content, time))
             }
         }
     });
     let CompletionOptions { max_tokens, temperature, thinking } = wish.options;
-    CompletionRequest {
-        caller,
-        model: wish.model,
-        system: wish.system,
-        messages: messages.collect(),
-        thinking: thinking.unwrap_or(ThinkingLevel::Off),
-        options: RequestOptions { max_tokens, temperature, ..RequestOptions::default() },
-    }
+    let mut request = CompletionRequest::new(caller, messages.collect())
+        .with_system(wish.system)
+        .with_thinking(thinking.unwrap_or(ThinkingLevel::Off))
+        .with_options(RequestOptions::default().with_max_tokens(max_tokens).with_temperature(temperature));
+    request.model = wish.model;
+    request
 }
 
 /// Collects pieces of an answer, so that an extension gets few lines.

@@ -18,7 +18,7 @@ use haft_protocol::RawJson;
 use haft_protocol::content::{ToolCall, joined_text};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, Message, StopCause, TokenUsage};
+use haft_protocol::message::{AssistantBlock, Message, StopCause};
 use haft_test_support::FakePeer;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
@@ -83,7 +83,7 @@ impl Model for Script {
             AssistantBlock::Thinking { .. } | AssistantBlock::ToolCall(_) => None,
         });
         let mut events: Vec<_> = deltas.map(Ok).collect();
-        let response = ModelResponse { content, stop, usage: TokenUsage::default(), native: None };
+        let response = ModelResponse::new(content, stop);
         events.push(Ok(ModelEvent::Done(response)));
         Ok(stream::iter(events).boxed())
     }
