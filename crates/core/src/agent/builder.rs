@@ -199,6 +199,7 @@ impl AgentBuilder {
 
     /// Adds a closure that is asked about each tool call that the other hooks allowed. It returns true to approve the
     /// call, or an [`ApproverDecision`](crate::hooks::ApproverDecision). The run drops its future when it is cancelled.
+    /// The name of this approver is `the user`.
     ///
     /// ```
     /// # use haft_core::AgentBuilder;
