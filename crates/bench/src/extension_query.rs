@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use haft_core::hooks::{HookKind, HookSource, ToolDecision};
-use haft_core::model::ModelInfo;
+use haft_core::model::ModelId;
 use haft_host::{Host, HostConfig};
 use haft_packages::{ExtensionDialect, ExtensionOrigin, ExtensionSpec, GuardRoles, LaunchPlan, Lifecycle};
 use haft_protocol::RawJson;
@@ -137,7 +137,7 @@ pub(crate) fn runtime() -> Result<Runtime> {
 
 /// Returns the host configuration of the rows. It has no logs, because no row measures the disk.
 pub(crate) fn bench_host_config() -> HostConfig {
-    let model = ModelInfo { provider: "bench".into(), model: "none".into() };
+    let model = ModelId { provider: "bench".into(), model: "none".into() };
     HostConfig::new(env!("CARGO_PKG_VERSION"), model, std::env::temp_dir())
 }
 

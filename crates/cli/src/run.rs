@@ -19,7 +19,7 @@ mod trust_question;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use haft_core::model::{Model, ModelInfo};
+use haft_core::model::{Model, ModelId};
 use haft_core::session::Session;
 
 use crate::args::{CompactArgs, RunArgs};
@@ -172,7 +172,7 @@ pub(crate) async fn build_parts_for_copy(
     args: &RunArgs,
     setup: RunSetup,
     copy: Session,
-    first: &ModelInfo,
+    first: &ModelId,
 ) -> anyhow::Result<RunParts> {
     let model = session::model_of_copy(args, &setup, &copy, first).await?;
     let thinking = session::thinking_of_copy(&setup, &copy);

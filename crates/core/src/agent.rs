@@ -24,7 +24,7 @@ use crate::hooks::{
     SessionChangeError, UserBash, UserInput, UserInputDecision, review_command,
 };
 use crate::jobs::BackgroundJobs;
-use crate::model::{Model, ModelFacts, ModelInfo, ThinkingLevel};
+use crate::model::{Model, ModelFacts, ModelId, ThinkingLevel};
 use crate::prompt::SystemPrompt;
 use crate::queue::{
     AddMessageError, MessageDelivery, Prompt, QueueDelivery, QueueError, QueueKind, QueuedMessages,
@@ -51,8 +51,7 @@ pub use builder::{AgentBuilder, BuildError};
 /// use haft_core::{Agent, BuildError};
 ///
 /// fn reviewer(model: impl Model + 'static, read: impl Tool + 'static) -> Result<Agent, BuildError> {
-///     let system =
-///         SystemPrompt { identity: Some("You review changes.".into()), ..SystemPrompt::default() };
+///     let system = SystemPrompt::from("You review changes.");
 ///     Agent::builder(model).tool(read).system_prompt(system).max_steps(20).build()
 /// }
 ///
@@ -320,7 +319,7 @@ impl Agent {
     /// fn remind(agent: &Agent) -> Result<(), AddMessageError> {
     ///     let (owner, kind) = ("clock".to_owned(), "reminder".to_owned());
     ///     let content = vec![ContentBlock::text("It is noon.")];
-    ///     agent.add_message(CustomMessage { owner, kind, content, display: true, details: None }).map(drop)
+    ///     agent.add_message(CustomMessage::new(owner, kind, content)).map(drop)
     /// }
     /// ```
     ///
@@ -367,7 +366,7 @@ impl Agent {
     }
 
     /// Returns the model.
-    pub fn model(&self) -> ModelInfo {
+    pub fn model(&self) -> ModelId {
         self.inner.setup().model.info()
     }
 
@@ -418,7 +417,7 @@ impl Agent {
     /// use haft_core::prompt::SystemPrompt;
     ///
     /// fn set_date(agent: &Agent, today: &str) {
-    ///     agent.set_system_prompt(SystemPrompt { facts: vec![format!("Date: {today}")], ..agent.system_prompt() });
+    ///     agent.set_system_prompt(agent.system_prompt().with_facts(vec![format!("Date: {today}")]));
     /// }
     /// ```
     pub fn set_system_prompt(&self, system: impl Into<SystemPrompt>) {

@@ -9,6 +9,7 @@ use crate::schema::SchemaError;
 
 /// The reason why a prompt failed, and the step in which it failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TurnError {
     /// The step, counted from 1; 0 before the first step and after the last.
     pub step: u32,
@@ -30,6 +31,11 @@ impl std::error::Error for TurnError {
 }
 
 impl TurnError {
+    /// Creates an error.
+    pub fn new(step: u32, kind: TurnErrorKind) -> Self {
+        Self { step, kind }
+    }
+
     /// Returns the next step that the message does not name, because each program offers it in its own way.
     pub fn advice(&self) -> Option<Advice> {
         match &self.kind {

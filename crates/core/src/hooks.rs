@@ -8,6 +8,11 @@
 //! The first argument of every hook is the cancellation token of the run. A cancelled hook should return soon; the
 //! action does not happen, whatever the hook decides. A panic counts as a refusal.
 //!
+//! # Names
+//!
+//! Each hook has a name, `a hook` by default. A decision does not contain it: the agent adds the name of the hook to
+//! what events, errors and the session say about the decision.
+//!
 //! ```
 //! use async_trait::async_trait;
 //! use haft_core::hooks::{
@@ -23,9 +28,13 @@
 //! impl BeforeToolExecute for Careful {
 //!     async fn before_tool_execute(&self, _: &CancellationToken, call: &ToolCall) -> ToolDecision {
 //!         match call.args.as_str().contains("rm -rf") {
-//!             true => ToolDecision::block("careful", "no deleting"),
+//!             true => ToolDecision::block("no deleting"),
 //!             false => ToolDecision::Allow,
 //!         }
+//!     }
+//!
+//!     fn name(&self) -> &str {
+//!         "careful"
 //!     }
 //! }
 //!
@@ -34,8 +43,12 @@
 //!     async fn before_turn(&self, _: &CancellationToken, step: u32) -> TurnDecision {
 //!         match step {
 //!             1..=9 => TurnDecision::Allow,
-//!             _ => TurnDecision::Block { by: "careful".into(), reason: "limit of nine steps".into() },
+//!             _ => TurnDecision::Block { reason: "limit of nine steps".into() },
 //!         }
+//!     }
+//!
+//!     fn name(&self) -> &str {
+//!         "careful"
 //!     }
 //! }
 //!
@@ -43,7 +56,7 @@
 //! impl BeforeAssistantMessage for Careful {
 //!     async fn before_assistant_message(&self, _: &CancellationToken, text: &str) -> MessageDecision {
 //!         match text.contains("SECRET") {
-//!             true => MessageDecision::Replace { by: "careful".into(), text: text.replace("SECRET", "…") },
+//!             true => MessageDecision::Replace { text: text.replace("SECRET", "…") },
 //!             false => MessageDecision::Show,
 //!         }
 //!     }
@@ -85,6 +98,7 @@ use haft_protocol::ids::ExtensionName;
 pub use tokio_util::sync::CancellationToken;
 
 use crate::compact::PendingCompaction;
+use crate::model::UNNAMED_HOOK;
 pub use crate::model::{BeforeProviderRequest, ProviderRequest, ProviderRequestDecision};
 use crate::session::EntryId;
 use crate::session::entry::CustomMessage;
@@ -109,7 +123,7 @@ pub use tool_call::{
     PendingCall, ResultDecision, ToolDecision,
 };
 pub(crate) use user_bash::review_command;
-pub use user_bash::{OnUserBash, ReviewedUserBash, UserBash, UserBashDecision};
+pub use user_bash::{BashDecision, OnUserBash, ReviewedUserBash, UserBash};
 pub use wait_point::{OnWaitPoint, WaitPoint};
 
 /// Observes events. Called on the agent's thread, in order. An observer must not block and cannot change anything. A
@@ -118,6 +132,11 @@ pub use wait_point::{OnWaitPoint, WaitPoint};
 pub trait Observer: Send + Sync {
     /// Receives an event.
     fn observe(&self, event: &AgentEvent);
+
+    /// Returns the name of the hook, see the [module](self#names).
+    fn name(&self) -> &str {
+        UNNAMED_HOOK
+    }
 }
 
 /// Hook before the agent starts to work on a prompt. A panic adds nothing.
@@ -142,10 +161,16 @@ pub trait BeforeAgentStart: Send + Sync {
     /// Adds sections to the system prompt, and messages to the conversation.
     async fn before_agent_start(&self, cancel: &CancellationToken, start: &AgentStart)
     -> AgentStartAdditions;
+
+    /// Returns the name of the hook, see the [module](self#names).
+    fn name(&self) -> &str {
+        UNNAMED_HOOK
+    }
 }
 
 /// The input of [`BeforeAgentStart`].
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AgentStart {
     /// The user's prompt.
     pub prompt: Vec<ContentBlock>,
@@ -153,13 +178,35 @@ pub struct AgentStart {
     pub system_prompt: String,
 }
 
+impl AgentStart {
+    /// Creates the input of a hook.
+    pub fn new(prompt: Vec<ContentBlock>, system_prompt: impl Into<String>) -> Self {
+        Self { prompt, system_prompt: system_prompt.into() }
+    }
+}
+
 /// The additions of one [`BeforeAgentStart`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AgentStartAdditions {
     /// Sections for the system prompt of this run.
     pub sections: Vec<PromptSection>,
     /// Messages that follow the prompt in the conversation. A run that resumes an earlier prompt adds none.
     pub messages: Vec<CustomMessage>,
+}
+
+impl AgentStartAdditions {
+    /// Sets [`sections`](Self::sections).
+    #[must_use]
+    pub fn with_sections(self, sections: Vec<PromptSection>) -> Self {
+        Self { sections, ..self }
+    }
+
+    /// Sets [`messages`](Self::messages).
+    #[must_use]
+    pub fn with_messages(self, messages: Vec<CustomMessage>) -> Self {
+        Self { messages, ..self }
+    }
 }
 
 impl From<PromptSection> for AgentStartAdditions {
@@ -176,6 +223,7 @@ impl From<CustomMessage> for AgentStartAdditions {
 
 /// A section that a hook adds to the system prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PromptSection {
     /// The text.
     pub text: String,
@@ -209,6 +257,11 @@ impl From<&str> for PromptSection {
 pub trait BeforeTurn: Send + Sync {
     /// Decides whether the turn continues. `step` counts from 1 within a prompt.
     async fn before_turn(&self, cancel: &CancellationToken, step: u32) -> TurnDecision;
+
+    /// Returns the name of the hook, see the [module](self#names).
+    fn name(&self) -> &str {
+        UNNAMED_HOOK
+    }
 }
 
 /// The decision about the start of a turn.
@@ -218,8 +271,6 @@ pub enum TurnDecision {
     Allow,
     /// The turn ends.
     Block {
-        /// The hook that blocked it.
-        by: String,
         /// The reason, for the user.
         reason: String,
     },
@@ -232,6 +283,11 @@ pub enum TurnDecision {
 pub trait BeforeAssistantMessage: Send + Sync {
     /// Decides which text the user sees. The transcript keeps the original.
     async fn before_assistant_message(&self, cancel: &CancellationToken, text: &str) -> MessageDecision;
+
+    /// Returns the name of the hook, see the [module](self#names).
+    fn name(&self) -> &str {
+        UNNAMED_HOOK
+    }
 }
 
 /// The decision about a message for the user.
@@ -241,15 +297,11 @@ pub enum MessageDecision {
     Show,
     /// Shows another text.
     Replace {
-        /// The hook that replaced it.
-        by: String,
         /// The text.
         text: String,
     },
     /// Shows nothing. Tool calls of the message still run.
     Suppress {
-        /// The hook that suppressed it.
-        by: String,
         /// The text that the user sees instead.
         reason: String,
     },
@@ -271,7 +323,7 @@ pub enum MessageDecision {
 ///     async fn before_compact(&self, _: &CancellationToken, about: &PendingCompaction) -> CompactDecision {
 ///         let earlier = about.previous_summary.clone().unwrap_or_default();
 ///         let summary = format!("{earlier}Changed files: {}", about.files_modified.join(", "));
-///         CompactDecision::Replace { by: "plainly".into(), summary, first_kept: None }
+///         CompactDecision::Replace { summary, first_kept: None }
 ///     }
 /// }
 /// ```
@@ -286,6 +338,11 @@ pub trait BeforeCompact: Send + Sync {
 
     /// Reports that the kept part cannot begin at this entry, so that the hook's decision was ignored.
     fn cut_refused(&self, _first_kept: EntryId) {}
+
+    /// Returns the name of the hook, see the [module](self#names).
+    fn name(&self) -> &str {
+        UNNAMED_HOOK
+    }
 }
 
 /// The decision about a compaction.
@@ -295,15 +352,11 @@ pub enum CompactDecision {
     Default,
     /// The context stays unchanged. If it is too long, the provider rejects the request and the turn ends.
     Cancel {
-        /// The hook that refused.
-        by: String,
         /// The reason, for the user.
         reason: String,
     },
     /// The hook's summary is used without a request to the model. A too long summary is truncated.
     Replace {
-        /// The hook that wrote the summary.
-        by: String,
         /// The summary for the model.
         summary: String,
         /// The first kept entry, if not the suggested one: one of [`PendingCompaction::cut_points`].
@@ -313,9 +366,8 @@ pub enum CompactDecision {
 
 /// A refusal: the action does not happen.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Refusal {
-    /// The hook that refused.
-    pub by: String,
     /// The reason. The model sees it if the turn continues, otherwise the user.
     pub reason: String,
     /// The amount of work that ends.
@@ -338,17 +390,35 @@ pub enum RefusalScope {
 
 impl Refusal {
     /// Creates a refusal.
-    pub fn new(scope: RefusalScope, by: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self { by: by.into(), reason: reason.into(), scope }
+    pub fn new(scope: RefusalScope, reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), scope }
     }
 
     /// Creates a refusal that ends the turn with an error that contains the reason.
-    pub fn for_turn(by: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self::new(RefusalScope::Turn, by, reason)
+    pub fn for_turn(reason: impl Into<String>) -> Self {
+        Self::new(RefusalScope::Turn, reason)
     }
 
     /// Creates a refusal that ends the turn without an error and removes the turn from the context.
-    pub fn for_discarded_turn(by: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self::new(RefusalScope::DiscardedTurn, by, reason)
+    pub fn for_discarded_turn(reason: impl Into<String>) -> Self {
+        Self::new(RefusalScope::DiscardedTurn, reason)
     }
+
+    /// Adds the name of the hook that refused.
+    pub(crate) fn attribute_to(self, by: impl Into<String>) -> AttributedRefusal {
+        let Self { reason, scope } = self;
+        AttributedRefusal { by: by.into(), reason, scope }
+    }
+}
+
+/// A refusal with the name of the hook that refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AttributedRefusal {
+    /// The name of the hook.
+    pub by: String,
+    /// The reason. The model sees it if the turn continues, otherwise the user.
+    pub reason: String,
+    /// The amount of work that ends.
+    pub scope: RefusalScope,
 }

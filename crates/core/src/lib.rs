@@ -42,7 +42,7 @@ mod turn;
 
 pub use agent::{Agent, AgentBuilder, BuildError};
 pub use agent_state::InvalidToolError;
-pub use call::{CallableTool, ExtensionCall, ExtensionCallResult, ExtensionToolRunner};
+pub use call::{CallableTool, ExtensionToolCall, ExtensionToolResult, ExtensionToolRunner};
 pub use error::TurnError;
 pub use queue::{
     AddMessageError, CustomOrigin, MessageDelivery, Prompt, QueueDelivery, QueueError, QueuedMessages,

@@ -26,8 +26,8 @@ pub use crate::hooks::{
     Observer, PromptSection, ResultDecision, ToolDecision, TurnDecision,
 };
 pub use crate::model::{
-    Advice, Model, ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelRequest, ModelResponse,
-    ModelStream, OutputSchema, ThinkingLevel, ToolChoice,
+    Advice, Model, ModelError, ModelErrorKind, ModelEvent, ModelId, ModelRequest, ModelResponse, ModelStream,
+    OutputSchema, ThinkingLevel, ToolChoice,
 };
 pub use crate::prompt::SystemPrompt;
 pub use crate::queue::{Prompt, QueueError};

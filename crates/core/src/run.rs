@@ -296,11 +296,11 @@ impl std::fmt::Debug for Run {
 ///
 /// ```
 /// # use std::sync::Arc;
-/// # use haft_core::model::{Model, ModelError, ModelInfo, ModelRequest, ModelStream};
+/// # use haft_core::model::{Model, ModelError, ModelId, ModelRequest, ModelStream};
 /// # struct Slow;
 /// # #[async_trait::async_trait]
 /// # impl Model for Slow {
-/// #     fn info(&self) -> ModelInfo { ModelInfo { provider: "doc".into(), model: "slow".into() } }
+/// #     fn info(&self) -> ModelId { ModelId { provider: "doc".into(), model: "slow".into() } }
 /// #     async fn stream(&self, _: CancellationToken, _: ModelRequest) -> Result<ModelStream, ModelError> {
 /// #         Ok(Box::pin(futures::stream::pending()))
 /// #     }

@@ -247,8 +247,7 @@ impl Session {
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let session = Session::in_memory("/srv/app".as_ref());
     /// let id: EntryId = "0f3a5c7e9b1d2f4061728394a5b6c7d8".parse()?;
-    /// let (owner, kind) = ("todo".to_owned(), "list".to_owned());
-    /// let list = Custom { owner, kind, data: RawJson::empty_object(), answer: None };
+    /// let list = Custom::new("todo", "list", RawJson::empty_object());
     /// session.append_with_id(id, list, Durability::Soon).await?;
     ///
     /// let again = session.append_with_id(id, Tags::default(), Durability::Soon).await;

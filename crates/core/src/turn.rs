@@ -23,8 +23,8 @@ use crate::compact::{CompactError, CompactionOutcome};
 use crate::emitter::{EventEmitter, notify_observers};
 use crate::error::{TurnError, TurnErrorKind};
 use crate::hooks::{
-    AgentStart, AgentStartAdditions, BeforeAgentStart, BeforeTurn, PromptSection, Refusal, RefusalScope,
-    TurnDecision, WaitPoint,
+    AgentStart, AgentStartAdditions, AttributedRefusal, BeforeAgentStart, BeforeTurn, PromptSection, Refusal,
+    RefusalScope, TurnDecision, WaitPoint,
 };
 use crate::model::ModelError;
 use crate::queue::{AddMessageError, AddOutcome, DequeuedPrompt, MessageDelivery, Prompt};
@@ -295,11 +295,11 @@ impl TurnDriver {
         for hook in self.run.agent.current_hooks::<dyn BeforeTurn>() {
             let refusal = match self.run.await_decision(hook.before_turn(&self.run.cancel, step)).await {
                 Ok(TurnDecision::Allow) => continue,
-                Ok(TurnDecision::Block { by, reason }) => Refusal::for_turn(by, reason),
+                Ok(TurnDecision::Block { reason }) => Refusal::for_turn(reason),
                 Err(NoDecision::Cancelled) => return TurnInput::Cancelled,
-                Err(NoDecision::Panicked) => Refusal::for_turn(A_HOOK, PANICKED),
+                Err(NoDecision::Panicked) => Refusal::for_turn(PANICKED),
             };
-            return record_refusal(&self.run, refusal);
+            return record_refusal(&self.run, refusal.attribute_to(hook.name()));
         }
         if self.run.cancel.is_cancelled() {
             return TurnInput::Cancelled;
@@ -539,7 +539,7 @@ impl TurnDriver {
 }
 
 /// Records a refusal of the turn in the session. A discarded turn is recorded when the session moves back.
-fn record_refusal(run: &RunContext, refusal: Refusal) -> TurnInput {
+fn record_refusal(run: &RunContext, refusal: AttributedRefusal) -> TurnInput {
     if refusal.scope == RefusalScope::Turn {
         run.record_intervention(None, InterventionAction::TurnEnded, vec![refusal.by.clone()]);
     }
@@ -549,9 +549,6 @@ fn record_refusal(run: &RunContext, refusal: Refusal) -> TurnInput {
 /// The message for the model after an interruption without a hint.
 const FINISH: &str =
     "Stop here and call no more tools. Say in a few sentences what is done and what is left to do.";
-
-/// The name for a hook that panicked and cannot provide its name.
-const A_HOOK: &str = "a hook";
 
 impl From<CallCancelled> for TurnInput {
     fn from(_: CallCancelled) -> Self {

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures::future::{Either, select};
 use haft_core::ExtensionToolRunner;
-use haft_core::hooks::{HookKind, HookSet, HookSource, Observer};
+use haft_core::hooks::{self, HookKind, HookSet, HookSource};
 use haft_core::tool::Tool;
 use haft_protocol::ext::{
     CompletionItem, HostFrame, InterceptKind, InterceptProjectTrust, PanelClose, PanelKey, PanelResize,
@@ -39,7 +39,7 @@ use crate::agent::wait_points::SessionStartBarrier;
 use crate::session::ExtensionState;
 use crate::supervision::config::HostConfig;
 use crate::wire::fault::FaultCode;
-pub use active_extensions::CommandInfo;
+pub use active_extensions::ExtensionCommand;
 pub use builder::HostBuilder;
 pub use commands::{CommandError, CommandOutcome};
 use host_state::HostState;
@@ -49,8 +49,8 @@ pub use project_trust::ExtensionTrust;
 pub use reload::ReloadStats;
 pub use resources::ExtensionResources;
 pub use shortcuts::ShortcutError;
+pub use status::ExtensionStatus;
 use status::status;
-pub use status::{ExtensionStatus, ShortcutInfo};
 
 /// All extensions of one agent. Cheap to clone; all clones share one host.
 ///
@@ -111,7 +111,7 @@ impl Host {
 
     /// Returns the current commands of all extensions, in order. A command whose name is already in use is
     /// reported and omitted.
-    pub fn commands(&self) -> Vec<CommandInfo> {
+    pub fn commands(&self) -> Vec<ExtensionCommand> {
         self.inner.claim_commands().into_iter().map(|(info, _)| info).collect()
     }
 
@@ -249,11 +249,11 @@ impl Host {
     }
 
     /// Returns the observers that pass events to these extensions.
-    fn observers(&self, entries: &[Arc<ManagedExtension>]) -> Vec<Arc<dyn Observer>> {
+    fn observers(&self, entries: &[Arc<ManagedExtension>]) -> Vec<Arc<dyn hooks::Observer>> {
         let (foreign, native): (Vec<_>, Vec<_>) =
             entries.iter().cloned().partition(|entry| entry.foreign.is_some());
         let observing = native.into_iter().filter(|entry| entry.with_view(|now| !now.is_files_only()));
-        let mut observers: Vec<Arc<dyn Observer>> =
+        let mut observers: Vec<Arc<dyn hooks::Observer>> =
             vec![Arc::new(self.event_broadcaster(observing.collect()))];
         if !foreign.is_empty() {
             let shared = Arc::clone(&self.inner.shared);

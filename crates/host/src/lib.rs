@@ -27,8 +27,8 @@ pub use agent::pins::run_in_background;
 pub use extension::frontend::{EventSink, FailingGate, Frontend, GateChoice, HeadlessFrontend};
 pub use extension::services::{AllowedPaths, ExtensionToolSource, FileLockError, ServiceReach};
 pub use host::{
-    CommandError, CommandInfo, CommandOutcome, DiscoveredExtensions, ExtensionResources, ExtensionStatus,
-    ExtensionTrust, Host, HostBuilder, ReloadStats, RestartError, ShortcutError, ShortcutInfo, SpecSource,
+    CommandError, CommandOutcome, DiscoveredExtensions, ExtensionCommand, ExtensionResources,
+    ExtensionStatus, ExtensionTrust, Host, HostBuilder, ReloadStats, RestartError, ShortcutError, SpecSource,
 };
 pub use process::log::{log_path, open_log};
 pub use session::ExtensionState;

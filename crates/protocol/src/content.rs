@@ -110,6 +110,7 @@ pub struct ToolCall {
 /// The place that a path argument of a tool call means, as the host found it before the call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct ResolvedPath {
     /// The name of the argument, which may be absent from the arguments: its default is a path, too.
     pub argument: String,
@@ -122,6 +123,25 @@ pub struct ResolvedPath {
     /// True if the path leads through a link, or is one.
     #[serde(default)]
     pub link: bool,
+}
+
+impl ResolvedPath {
+    /// Creates a place that does not exist.
+    pub fn new(argument: impl Into<String>, path: impl Into<String>) -> Self {
+        Self { argument: argument.into(), path: path.into(), exists: false, link: false }
+    }
+
+    /// Sets [`exists`](Self::exists).
+    #[must_use]
+    pub fn with_exists(self, exists: bool) -> Self {
+        Self { exists, ..self }
+    }
+
+    /// Sets [`link`](Self::link).
+    #[must_use]
+    pub fn with_link(self, link: bool) -> Self {
+        Self { link, ..self }
+    }
 }
 
 /// The effect that a tool call would have, computed before a person approves the call.
@@ -137,6 +157,7 @@ pub enum CallPreview {
 /// The change of a file as a unified diff, also in the `details` of results as `diff`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct FileDiff {
     /// The path of the file, relative to the working directory if the file is below it.
     pub path: String,
@@ -149,6 +170,19 @@ pub struct FileDiff {
     /// True if `unified` is only the beginning.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
+}
+
+impl FileDiff {
+    /// Creates a whole diff.
+    pub fn new(path: impl Into<String>, unified: impl Into<String>, added: u64, removed: u64) -> Self {
+        Self { path: path.into(), unified: unified.into(), added, removed, cut: false }
+    }
+
+    /// Sets [`cut`](Self::cut).
+    #[must_use]
+    pub fn with_cut(self, cut: bool) -> Self {
+        Self { cut, ..self }
+    }
 }
 
 /// The fields of a preview: exactly one of these.

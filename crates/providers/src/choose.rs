@@ -31,6 +31,7 @@ pub use provider::{
 
 /// The user's preferences from flags and configuration; all are optional.
 #[derive(Clone, Default)]
+#[non_exhaustive]
 pub struct ModelPreference {
     /// A preset's name, `scripted`, or any name together with [`ModelPreference::base_url`].
     pub provider: Option<String>,
@@ -107,6 +108,7 @@ pub enum OpenError {
 
 /// The selected model and the reason.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ChosenModel {
     /// The model.
     pub choice: ModelChoice,

@@ -28,11 +28,12 @@ pub enum ApiDialect {
 
 /// One model at one server.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct ModelConfig {
     /// The API.
     pub dialect: ApiDialect,
     /// The name of the provider: one of [`crate::PRESETS`] or any other name. Part of
-    /// [`ModelInfo`](haft_core::model::ModelInfo) and of the origin of messages in a session.
+    /// [`ModelId`](haft_core::model::ModelId) and of the origin of messages in a session.
     pub provider: String,
     /// The model's id at the provider.
     pub model: String,

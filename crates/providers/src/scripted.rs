@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
 use futures::StreamExt;
-use haft_core::model::{Model, ModelError, ModelErrorKind, ModelFacts, ModelInfo, ModelRequest, ModelStream};
+use haft_core::model::{Model, ModelError, ModelErrorKind, ModelFacts, ModelId, ModelRequest, ModelStream};
 use tokio_util::sync::CancellationToken;
 
 use play::ScriptPlayer;
@@ -78,12 +78,12 @@ impl ScriptedModel {
 
 #[async_trait]
 impl Model for ScriptedModel {
-    fn info(&self) -> ModelInfo {
-        ModelInfo { provider: "scripted".to_owned(), model: self.script.model.clone() }
+    fn info(&self) -> ModelId {
+        ModelId { provider: "scripted".to_owned(), model: self.script.model.clone() }
     }
 
     fn facts(&self) -> ModelFacts {
-        ModelFacts { window: self.script.context_window, ..ModelFacts::default() }
+        ModelFacts::default().with_window(self.script.context_window)
     }
 
     async fn stream(

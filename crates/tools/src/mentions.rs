@@ -159,7 +159,7 @@ impl OnInput for FileMentions {
             }
             if seen.len() > MOST_FILES {
                 let text = NOT_ATTACHED.to_owned();
-                changed.attached.push(AttachedFile { name: mention.name(), text });
+                changed.attached.push(AttachedFile::new(mention.name(), text));
                 continue;
             }
             let output = self.read_place(cancel, &mention, &place).await;
@@ -173,7 +173,7 @@ impl OnInput for FileMentions {
                 ContentBlock::Text { .. } => None,
             });
             changed.images.extend(images);
-            changed.attached.push(AttachedFile { name: mention.name(), text });
+            changed.attached.push(AttachedFile::new(mention.name(), text));
         }
         if changed.attached.len() == input.attached.len() {
             return UserInputDecision::Keep;

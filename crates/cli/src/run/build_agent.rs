@@ -12,7 +12,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use haft_config::{CompactionSettings, Config, GrantSettings, Home, OnTimeout, Owner, Project, ToolSettings};
 use haft_core::compact::CompactSettings;
-use haft_core::model::{Model, ModelInfo, ThinkingLevel};
+use haft_core::model::{Model, ModelId, ThinkingLevel};
 use haft_core::prompt::SKILL_TOOL;
 use haft_core::prompt::SystemPrompt;
 use haft_core::sanitize::sanitize_line;
@@ -112,10 +112,7 @@ impl RunParts {
                 Vec::new(),
             ),
             trust_event: None,
-            system: SystemPrompt {
-                facts: environment_facts(cwd, &ToolSettings::default()),
-                ..SystemPrompt::default()
-            },
+            system: SystemPrompt::default().with_facts(environment_facts(cwd, &ToolSettings::default())),
             resources: PromptResources::default(),
             thinking: ThinkingLevel::Default,
             max_steps: None,
@@ -157,13 +154,12 @@ impl RunParts {
             grants,
         );
         let plain = Self::with_defaults(session, model, home, &cwd, search);
+        let mut host = with_settings(plain.host, &config)?;
+        host.project_check = project_check;
+        host.result_filter = Some(secrets.text_filter());
         Ok(Self {
             other_models: Some(others),
-            host: HostConfig {
-                project_check,
-                result_filter: Some(secrets.text_filter()),
-                ..with_settings(plain.host, &config)?
-            },
+            host,
             source,
             trust_event: told,
             system,
@@ -180,13 +176,14 @@ impl RunParts {
     }
 
     /// Sets the mode that extensions are told.
-    pub(crate) fn in_mode(self, mode: HostMode) -> Self {
-        Self { host: HostConfig { mode: Some(mode), ..self.host }, ..self }
+    pub(crate) fn in_mode(mut self, mode: HostMode) -> Self {
+        self.host.mode = Some(mode);
+        self
     }
 }
 
 /// Returns a configuration of the host that records no state.
-pub(super) fn host_config(model: ModelInfo, home: &Home, cwd: &Path) -> HostConfig {
+pub(super) fn host_config(model: ModelId, home: &Home, cwd: &Path) -> HostConfig {
     let mut host = HostConfig::new(env!("CARGO_PKG_VERSION"), model, cwd);
     host.logs = Some(home.logs_dir());
     host.data = Some(home.data_dir());
@@ -197,20 +194,18 @@ pub(super) fn host_config(model: ModelInfo, home: &Home, cwd: &Path) -> HostConf
 }
 
 /// Adds the user's settings of extensions.
-pub(super) fn with_settings(host: HostConfig, config: &Config) -> anyhow::Result<HostConfig> {
+pub(super) fn with_settings(mut host: HostConfig, config: &Config) -> anyhow::Result<HostConfig> {
     let allows = |granted: &GrantSettings| {
         granted.on_timeout.as_ref().is_some_and(|set| set.value == OnTimeout::Allow)
     };
     let loosened = config.grant.iter().filter(|(_, granted)| allows(granted));
-    Ok(HostConfig {
-        on_timeout_allow: loosened.map(|(name, _)| ExtensionName::new(name.as_str())).collect(),
-        hello_timeouts: hello_timeouts(config),
-        extension_config: extension_config(config, Owner::User)?,
-        project_extension_config: extension_config(config, Owner::Project)?,
-        env: ExtensionEnv { granted: granted_variables(config).or_exit(Exit::Configuration)?, ..host.env },
-        sandbox: crate::sandbox::sandbox_grants(config).or_exit(Exit::Configuration)?,
-        ..host
-    })
+    host.on_timeout_allow = loosened.map(|(name, _)| ExtensionName::new(name.as_str())).collect();
+    host.hello_timeouts = hello_timeouts(config);
+    host.extension_config = extension_config(config, Owner::User)?;
+    host.project_extension_config = extension_config(config, Owner::Project)?;
+    host.env = ExtensionEnv { granted: granted_variables(config).or_exit(Exit::Configuration)?, ..host.env };
+    host.sandbox = crate::sandbox::sandbox_grants(config).or_exit(Exit::Configuration)?;
+    Ok(host)
 }
 
 fn hello_timeouts(config: &Config) -> BTreeMap<ExtensionName, Duration> {
@@ -227,11 +222,10 @@ fn hook_launch_context(home: &Home, cwd: &Path, search: &DiscoveryOptions) -> Ho
 }
 
 fn compact_settings(settings: &CompactionSettings) -> CompactSettings {
-    CompactSettings {
-        auto: settings.auto.value,
-        reserve: settings.reserve.as_ref().map(|sourced| sourced.value.get()),
-        keep: settings.keep.as_ref().map(|sourced| sourced.value.get()),
-    }
+    CompactSettings::default()
+        .with_auto(settings.auto.value)
+        .with_reserve(settings.reserve.as_ref().map(|sourced| sourced.value.get()))
+        .with_keep(settings.keep.as_ref().map(|sourced| sourced.value.get()))
 }
 
 /// Returns the settings for extensions of this owner, by extension name.
@@ -313,7 +307,10 @@ pub(crate) async fn build_agent(parts: RunParts, ends: SessionOutputs) -> anyhow
     let names = builtin.iter().map(|tool| tool.spec().name.clone());
     let reserved_tools = names.chain([SKILL_TOOL.to_owned()]).collect();
     let source = parts.source;
-    let host = Host::builder(HostConfig { reserved_tools, launcher: Some(launcher), ..parts.host })
+    let mut config = parts.host;
+    config.reserved_tools = reserved_tools;
+    config.launcher = Some(launcher);
+    let host = Host::builder(config)
         .frontend(frontend)
         .events(events)
         .services(Arc::new(services))

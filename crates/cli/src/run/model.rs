@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::Context as _;
 use async_trait::async_trait;
 use haft_config::{AuthFile, SettingOrigin, Settings, nearest_name};
-use haft_core::model::{Model, ModelInfo, ModelSource, ThinkingLevel};
+use haft_core::model::{Model, ModelId, ModelSource, ThinkingLevel};
 use haft_providers::{
     ChooseError, FallbackModel, ModelChoice, ModelPreference, ModelsFile, choose_model, resolve_model,
 };
@@ -63,8 +63,9 @@ pub(super) async fn choose_named(
         // A model without a provider belongs to the configured provider.
         preference.base_url = None;
     }
-    let (provider, model) = (Some(provider.to_owned()), Some(model.to_owned()));
-    open(ModelPreference { provider, model, ..preference }, setup).await
+    preference.provider = Some(provider.to_owned());
+    preference.model = Some(model.to_owned());
+    open(preference, setup).await
 }
 
 /// Opens the model that a client names while a model of the provider `asked` answers. Settings for the provider of the
@@ -72,9 +73,9 @@ pub(super) async fn choose_named(
 pub(crate) async fn choose_by_name(
     args: &RunArgs,
     setup: &RunSetup,
-    first: &ModelInfo,
+    first: &ModelId,
     name: &str,
-    asked: &ModelInfo,
+    asked: &ModelId,
 ) -> anyhow::Result<Arc<dyn Model>> {
     let preference = model_preferences(args, setup);
     let (owner, fixed) = provider_of(&preference, setup.settings(), first);
@@ -106,7 +107,7 @@ async fn check_known_model(setup: &RunSetup, provider: &str, model: &str) -> any
 pub(super) async fn choose_for_client(
     args: &RunArgs,
     setup: &RunSetup,
-    first: &ModelInfo,
+    first: &ModelId,
     provider: &str,
     model: &str,
 ) -> anyhow::Result<Arc<dyn Model>> {
@@ -116,7 +117,7 @@ pub(super) async fn choose_for_client(
 }
 
 /// Returns the provider of a preference; true if the user configured it beyond a key.
-fn provider_of(preference: &ModelPreference, settings: &Settings, asked: &ModelInfo) -> (String, bool) {
+fn provider_of(preference: &ModelPreference, settings: &Settings, asked: &ModelId) -> (String, bool) {
     let named = settings.provider.as_ref().map(|set| set.value.clone());
     let compatible = || preference.base_url.as_ref().map(|_| "compatible".to_owned());
     let fixed = named.or_else(compatible);
@@ -126,13 +127,12 @@ fn provider_of(preference: &ModelPreference, settings: &Settings, asked: &ModelI
 /// Returns the preferences of flags, environment and files for the model.
 pub(super) fn model_preferences(args: &RunArgs, setup: &RunSetup) -> ModelPreference {
     let settings = setup.settings();
-    ModelPreference {
-        provider: settings.provider.as_ref().map(|sourced| sourced.value.clone()),
-        model: settings.model.as_ref().map(|sourced| sourced.value.clone()),
-        api_key: args.model.api_key.clone(),
-        base_url: settings.base_url.as_ref().map(|sourced| sourced.value.clone()),
-        ..ModelPreference::default()
-    }
+    let mut preference = ModelPreference::default();
+    preference.provider = settings.provider.as_ref().map(|sourced| sourced.value.clone());
+    preference.model = settings.model.as_ref().map(|sourced| sourced.value.clone());
+    preference.api_key = args.model.api_key.clone();
+    preference.base_url = settings.base_url.as_ref().map(|sourced| sourced.value.clone());
+    preference
 }
 
 async fn open(preference: ModelPreference, setup: &RunSetup) -> anyhow::Result<Arc<dyn Model>> {
@@ -190,7 +190,10 @@ fn preferences_for_model(
     model: &str,
 ) -> ModelPreference {
     let same = if provider == first_provider { first.clone() } else { ModelPreference::default() };
-    ModelPreference { provider: Some(provider.to_owned()), model: Some(model.to_owned()), ..same }
+    let mut preference = same;
+    preference.provider = Some(provider.to_owned());
+    preference.model = Some(model.to_owned());
+    preference
 }
 
 /// Returns a note if the model does not support the requested thinking level. Without a request, there is no lookup.
@@ -236,7 +239,7 @@ impl ModelResolver {
         settings: &Settings,
         models: ModelsFile,
         auth: AuthFile,
-        asked: &ModelInfo,
+        asked: &ModelId,
     ) -> Self {
         let (provider, fixed) = provider_of(&first, settings, asked);
         Self { fixed, provider, first, models, auth, opened: Mutex::default() }
@@ -250,7 +253,7 @@ impl ModelResolver {
 
 #[async_trait]
 impl ModelSource for ModelResolver {
-    async fn model(&self, name: &str, asked: &ModelInfo) -> Result<Arc<dyn Model>, String> {
+    async fn model(&self, name: &str, asked: &ModelId) -> Result<Arc<dyn Model>, String> {
         let at =
             resolve_model(name, &asked.provider, self.fixed, &self.models, &MachineWithKeys::new(&self.auth));
         let opened = || self.opened.lock().unwrap_or_else(PoisonError::into_inner);

@@ -43,7 +43,7 @@ use crate::turn;
 ///     let facts = vec![format!("Working directory: {}", project.display())];
 ///     let session: Session = SessionStore::new(home.join("sessions")).create(project);
 ///     Agent::builder(model)
-///         .system_prompt(SystemPrompt { facts, ..SystemPrompt::default() })
+///         .system_prompt(SystemPrompt::default().with_facts(facts))
 ///         .session(session) // saved to disk; the default is in memory
 ///         .thinking(ThinkingLevel::Low)
 ///         .max_steps(50) // requests to the model per prompt
@@ -199,6 +199,7 @@ impl AgentBuilder {
 
     /// Adds a closure that is asked about each tool call that the other hooks allowed. It returns true to approve the
     /// call, or an [`ApproverDecision`](crate::hooks::ApproverDecision). The run drops its future when it is cancelled.
+    /// The name of this approver is `the user`.
     ///
     /// ```
     /// # use haft_core::AgentBuilder;

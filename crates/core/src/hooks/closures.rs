@@ -28,6 +28,10 @@ where
     async fn approve_tool(&self, cancel: &CancellationToken, call: &ToolCall) -> ApproverDecision {
         (self.0)(cancel.clone(), call.clone()).await.into()
     }
+
+    fn name(&self) -> &str {
+        "the user"
+    }
 }
 
 impl From<bool> for ApproverDecision {
@@ -35,7 +39,7 @@ impl From<bool> for ApproverDecision {
     fn from(approved: bool) -> Self {
         match approved {
             true => Self::Approve,
-            false => Self::Deny { by: "the user".to_owned(), reason: "not allowed".to_owned() },
+            false => Self::Deny { reason: "not allowed".to_owned() },
         }
     }
 }

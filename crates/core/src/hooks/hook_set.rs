@@ -42,6 +42,7 @@ macro_rules! hook_lists {
         /// }
         /// ```
         #[derive(Clone, Default)]
+        #[non_exhaustive]
         pub struct HookSet {
             $($(#[$doc])* pub $list: Vec<Arc<dyn $hook>>,)+
         }
@@ -54,8 +55,11 @@ macro_rules! hook_lists {
         }
 
         impl std::fmt::Debug for HookSet {
+            /// Writes the names of the hooks.
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.debug_struct("Hooks")$(.field(stringify!($list), &self.$list.len()))+.finish()
+                f.debug_struct("HookSet")
+                    $(.field(stringify!($list), &names(&self.$list, <dyn $hook>::name)))+
+                    .finish()
             }
         }
 
@@ -122,6 +126,10 @@ hook_lists! {
     wait_points: OnWaitPoint,
     /// Receive all events.
     observers: Observer,
+}
+
+fn names<H: ?Sized>(hooks: &[Arc<H>], name: fn(&H) -> &str) -> Vec<&str> {
+    hooks.iter().map(|hook| name(hook)).collect()
 }
 
 /// A source of hooks that change while the agent exists, for example an extension host. The agent calls it at every

@@ -28,6 +28,7 @@ pub struct SessionStore {
 
 /// The file of a session, known only by its name and directory entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SessionFile {
     /// The id of the session.
     pub id: SessionId,
@@ -41,6 +42,7 @@ pub struct SessionFile {
 
 /// The summary of a session for a list.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct SessionSummary {
     /// The working directory of the session.
     pub cwd: String,
@@ -154,6 +156,11 @@ impl SessionStore {
 }
 
 impl SessionFile {
+    /// Creates the description of a file.
+    pub fn new(id: SessionId, path: impl Into<PathBuf>, modified: SystemTime, size: u64) -> Self {
+        Self { id, path: path.into(), modified, size }
+    }
+
     /// Reads the summary for a list, in one pass that parses little of the file.
     ///
     /// # Errors

@@ -79,15 +79,15 @@ impl<'a> RequestDraft<'a> {
             let refusal =
                 match run.await_decision(hook.before_model_request(&run.cancel, &self.request)).await {
                     Ok(RequestDecision::Send) => continue,
-                    Ok(RequestDecision::Edit { edit, .. }) => {
+                    Ok(RequestDecision::Edit(edit)) => {
                         self.edit(edit).await.iter().for_each(|detail| hook.edit_refused(detail));
                         continue;
                     }
                     Ok(RequestDecision::Refuse(refusal)) => refusal,
                     Err(NoDecision::Cancelled) => return Err(TurnInput::Cancelled),
-                    Err(NoDecision::Panicked) => Refusal::for_turn(hook.name(), PANICKED),
+                    Err(NoDecision::Panicked) => Refusal::for_turn(PANICKED),
                 };
-            return Err(record_refusal(run, refusal));
+            return Err(record_refusal(run, refusal.attribute_to(hook.name())));
         }
         self.check_choice(&self.request.options)
             .map_err(|reason| TurnInput::Failed(ModelError::new(ModelErrorKind::Rejected, reason)))?;

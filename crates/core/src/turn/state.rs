@@ -4,7 +4,7 @@ use haft_protocol::content::ToolCall;
 use haft_protocol::message::{StopCause, tool_calls_of};
 
 use crate::error::{TurnError, TurnErrorKind};
-use crate::hooks::{Refusal, RefusalScope};
+use crate::hooks::{AttributedRefusal, RefusalScope};
 use crate::model::{ModelError, ModelResponse};
 
 /// The phase of a prompt.
@@ -81,7 +81,7 @@ pub(super) enum StepContinuation {
 pub(super) enum TurnInput {
     Allowed,
     /// A hook ended the turn or the run.
-    Refused(Refusal),
+    Refused(AttributedRefusal),
     Answered {
         response: ModelResponse,
         held: SuppressedDeltas,
@@ -158,7 +158,7 @@ impl TurnPhase {
         }
     }
 
-    fn after_refusal(self, Refusal { by, reason, scope }: Refusal) -> Self {
+    fn after_refusal(self, AttributedRefusal { by, reason, scope }: AttributedRefusal) -> Self {
         match scope {
             RefusalScope::Call | RefusalScope::Turn => {
                 self.end(StopCause::Error, TurnErrorKind::Blocked { by, reason })
@@ -222,6 +222,7 @@ mod tests {
     use haft_protocol::message::{AssistantBlock, TokenUsage};
 
     use super::*;
+    use crate::hooks::Refusal;
 
     fn answer(stop: StopCause, calls: usize) -> ModelResponse {
         let call = |index| ToolCall {
@@ -386,7 +387,7 @@ mod tests {
     #[test]
     fn discarded_turn_ends_without_an_error_in_any_phase() {
         let (by, reason) = (|| "d".to_owned(), || "undo".to_owned());
-        let input = || TurnInput::Refused(Refusal::for_discarded_turn(by(), reason()));
+        let input = || TurnInput::Refused(Refusal::for_discarded_turn(reason()).attribute_to(by()));
         let over = || ended(StopCause::Aborted, StepContinuation::Discard { by: by(), reason: reason() });
         for state in [
             TurnPhase::Starting { step: 2, last: false },
@@ -420,7 +421,7 @@ mod tests {
     #[test]
     fn any_failure_ends_the_step_and_then_the_prompt() {
         let blocked = TurnErrorKind::Blocked { by: "g".into(), reason: "late".into() };
-        let input = TurnInput::Refused(Refusal::for_turn("g", "late"));
+        let input = TurnInput::Refused(Refusal::for_turn("late").attribute_to("g"));
         check(
             TurnPhase::Starting { step: 2, last: false },
             input,

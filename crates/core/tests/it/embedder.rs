@@ -56,8 +56,12 @@ impl BeforeTurn for Guard {
     async fn before_turn(&self, _: &CancellationToken, step: u32) -> TurnDecision {
         match step {
             1 => TurnDecision::Allow,
-            _ => TurnDecision::Block { by: "guard".into(), reason: "one step".into() },
+            _ => TurnDecision::Block { reason: "one step".into() },
         }
+    }
+
+    fn name(&self) -> &str {
+        "guard"
     }
 }
 
@@ -87,6 +91,11 @@ async fn one_value_serves_several_hooks() {
     let seen = *guard.events.lock().unwrap();
     assert!(seen > 5, "{seen}");
 
+    let names = format!("{:?}", HookSet::from(Guard::clone(&guard)));
+    assert!(
+        names.contains(r#"before_turn: ["guard"]"#) && names.contains(r#"observers: ["a hook"]"#),
+        "{names}"
+    );
     let as_set = script().tool(echo()).hooks(Guard::clone(&guard)).build().unwrap();
     assert_eq!(run(&as_set).await.1.unwrap_err().to_string(), "turn blocked by guard: one step");
     assert_eq!(*guard.events.lock().unwrap(), 2 * seen);
@@ -112,7 +121,7 @@ fn system_prompts(script: &Script) -> Vec<String> {
 
 #[tokio::test]
 async fn text_of_the_embedder_reaches_the_model_unchanged() {
-    let facts = || SystemPrompt { facts: vec!["Date: today".into()], ..SystemPrompt::default() };
+    let facts = || SystemPrompt::default().with_facts(vec!["Date: today".into()]);
     let expect = format!("You sell tea.\n\nDate: today\n\n{}", house_rules());
     let script = Script::new(vec![says("ok"), says("ok")]);
     let agents = [
@@ -137,7 +146,7 @@ async fn new_system_prompt_applies_to_the_next_request_and_keeps_the_transcript(
     let agent = script.agent().instructions("You sell tea.").tool(swap).build().unwrap();
     slot.set(agent.clone()).unwrap();
     run(&agent).await.1.unwrap();
-    agent.set_system_prompt(SystemPrompt { facts: vec!["Date: today".into()], ..agent.system_prompt() });
+    agent.set_system_prompt(agent.system_prompt().with_facts(vec!["Date: today".into()]));
     agent.reload().unwrap();
     run(&agent).await.1.unwrap();
     let firsts: Vec<_> = system_prompts(&script).iter().map(|text| text.replace('\n', " ")).collect();
@@ -236,8 +245,8 @@ async fn events_name_the_entries_to_fork_from() {
 fn usage_adds_up_and_ids_are_parsed() {
     use haft_protocol::ids::ToolCallId;
     use haft_protocol::message::TokenUsage;
-    let usage = TokenUsage { input: 1, cost_usd: 0.5, ..TokenUsage::default() };
-    let expect = TokenUsage { input: 3, cost_usd: 1.5, ..TokenUsage::default() };
+    let usage = TokenUsage::default().with_input(1).with_cost_usd(0.5);
+    let expect = TokenUsage::default().with_input(3).with_cost_usd(1.5);
     assert_eq!([usage, usage + usage].into_iter().sum::<TokenUsage>(), expect);
     assert_eq!("t1".parse(), Ok(ToolCallId::new("t1")));
     assert_eq!("t\x1b".parse::<ToolCallId>().unwrap_err().to_string(), "control character U+001B");

@@ -22,13 +22,11 @@ fn two_steps() -> Script {
 async fn every_request_has_the_agents_options() {
     let script = two_steps();
     let agent = script.agent().max_tokens(9).temperature(0.5).top_p(0.9).stop(["END", "STOP"]);
-    let expect = RequestOptions {
-        max_tokens: Some(9),
-        temperature: Some(0.5),
-        top_p: Some(0.9),
-        stop: vec!["END".into(), "STOP".into()],
-        tool_choice: None,
-    };
+    let expect = RequestOptions::default()
+        .with_max_tokens(9)
+        .with_temperature(0.5)
+        .with_top_p(0.9)
+        .with_stop(vec!["END".into(), "STOP".into()]);
     assert_eq!(sent(&script, agent).await, [expect.clone(), expect]);
 }
 

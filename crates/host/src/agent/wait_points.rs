@@ -53,6 +53,10 @@ impl OnWaitPoint for ManagedExtension {
             _ => {}
         }
     }
+
+    fn name(&self) -> &str {
+        Self::name(self).as_str()
+    }
 }
 
 /// Tells these extensions that their session, or they themselves, end, and waits until they have handled it.

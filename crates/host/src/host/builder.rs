@@ -28,14 +28,14 @@ use crate::supervision::streams::stream_spec;
 /// use std::path::PathBuf;
 /// use std::sync::Arc;
 ///
-/// use haft_core::model::ModelInfo;
+/// use haft_core::model::ModelId;
 /// use haft_core::protocol::event::AgentEvent;
 /// use haft_packages::discovery::{Discovery, DiscoveryOptions};
 /// use haft_host::{Host, HostConfig};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {
-/// let model = ModelInfo { provider: "scripted".into(), model: "demo".into() };
+/// let model = ModelId { provider: "scripted".into(), model: "demo".into() };
 /// let search = DiscoveryOptions { explicit: vec![PathBuf::from("/opt/app/guard")], ..DiscoveryOptions::default() };
 /// let host = Host::builder(HostConfig::new("1.0.0", model, "/srv/app"))
 /// // Called now and at every reload.

@@ -554,7 +554,7 @@ async fn fragments_work_as_documented() {
     let push = harness.intercept_tool_call("bash", json!({"command": "git push"})).await;
     assert_eq!(push, ToolCallDecision::block("pushing is left to people"));
     let read = async |path: &str| {
-        let place = ResolvedPath { argument: "path".into(), path: path.into(), exists: true, link: true };
+        let place = ResolvedPath::new("path", path).with_exists(true).with_link(true);
         let call = InterceptToolCall {
             tool_id: ToolCallId::new("t1"),
             tool_name: "read".into(),

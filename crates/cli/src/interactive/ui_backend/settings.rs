@@ -122,7 +122,7 @@ pub(super) async fn list_providers(context: Arc<UiContext>) -> Vec<LoginProvider
         PRESETS.iter().filter(|preset| preset.local_port.is_some()).map(|preset| preset.name).collect();
     let names = PRESETS.iter().map(|preset| preset.name).chain(models.custom_providers());
     let provider = |name: &str| {
-        let KeyLocation { stored_as, variable } = key_location(name, &models)?;
+        let KeyLocation { stored_as, variable, .. } = key_location(name, &models)?;
         let variable = variable.filter(|name| std::env::var_os(name).is_some_and(|key| !key.is_empty()));
         let stored = auth.key(&stored_as).is_some();
         let key = variable.or_else(|| stored.then(|| "auth.json".to_owned()));

@@ -112,7 +112,7 @@ impl UiBackend {
             return Ok(ReviewedUserBash::Run { command, changed_by: None });
         };
         let cwd = self.context.cwd.to_string_lossy().into_owned();
-        let (cancel, bash) = (cancel.clone(), UserBash { command, cwd, excluded });
+        let (cancel, bash) = (cancel.clone(), UserBash::new(command, cwd).with_excluded(excluded));
         self.spawn_task(async move { Ok(agent.review_user_bash(&cancel, bash).await) }).await
     }
 

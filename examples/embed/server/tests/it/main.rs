@@ -12,7 +12,7 @@ use client::serve;
 use futures::{StreamExt as _, stream};
 use haft_core::Agent;
 use haft_core::hooks::CancellationToken;
-use haft_core::model::{Model, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelResponse, ModelStream};
+use haft_core::model::{Model, ModelError, ModelEvent, ModelId, ModelRequest, ModelResponse, ModelStream};
 use haft_core::protocol::RawJson;
 use haft_core::protocol::content::{ToolCall, joined_text};
 use haft_core::protocol::ids::ToolCallId;
@@ -25,8 +25,8 @@ struct Parrot;
 
 #[async_trait]
 impl Model for Parrot {
-    fn info(&self) -> ModelInfo {
-        ModelInfo { provider: "zoo".into(), model: "parrot".into() }
+    fn info(&self) -> ModelId {
+        ModelId { provider: "zoo".into(), model: "parrot".into() }
     }
 
     async fn stream(&self, _: CancellationToken, request: ModelRequest) -> Result<ModelStream, ModelError> {
