@@ -33,7 +33,7 @@ use crate::run::Run;
 use crate::session::entry::{BranchSummary, CustomMessage, SessionEntry};
 use crate::session::{Durability, Session, SessionError};
 use crate::stats::SessionStats;
-use crate::tool::{ToolSet, ToolSpec};
+use crate::tool::{Tool, ToolSet, ToolSpec};
 use crate::turn;
 
 pub use builder::{AgentBuilder, BuildError};
@@ -425,7 +425,7 @@ impl Agent {
         self.inner.set_system_prompt(system.into());
     }
 
-    /// Replaces the tools. A running agent offers the new tools from its next step on. Calls use the new tools at once,
+    /// Replaces the tools, except those of [`set_extension_tools`](Self::set_extension_tools). A running agent offers the new tools from its next step on. Calls use the new tools at once,
     /// so that a call reaches the extension that is running now.
     ///
     /// # Errors
@@ -433,6 +433,18 @@ impl Agent {
     /// of other tools are compiled at their first call, which returns an error if that fails.
     pub fn set_tools(&self, tools: ToolSet) -> Result<(), InvalidToolError> {
         self.inner.set_tools(tools)
+    }
+
+    /// Replaces the tools of extensions; the other tools stay, which [`set_tools`](Self::set_tools) replaces. As long as
+    /// an extension has a tool, the tool takes the place of another one of the same name.
+    ///
+    /// # Errors
+    /// As of [`set_tools`](Self::set_tools).
+    pub fn set_extension_tools(
+        &self,
+        tools: impl IntoIterator<Item = Arc<dyn Tool>>,
+    ) -> Result<(), InvalidToolError> {
+        self.inner.set_extension_tools(tools.into_iter().collect())
     }
 
     /// Returns the specifications of the offered tools, in the order in which the model receives them.

@@ -112,6 +112,11 @@ impl AgentBuilder {
         self
     }
 
+    /// Returns the names of the tools that were added so far.
+    pub fn tool_names(&self) -> Vec<String> {
+        self.tools.iter().map(|tool| tool.spec().name.clone()).collect()
+    }
+
     /// Adds all hooks of a set, for example those of one value that implements several hooks; see [`HookSet`].
     pub fn hooks(mut self, hooks: impl Into<HookSet>) -> Self {
         self.config.hooks.extend(hooks.into());
@@ -385,7 +390,7 @@ impl AgentBuilder {
             return Err(taken.into());
         }
         turn::check_options(&self.config.options).map_err(BuildError::Options)?;
-        let tools = ToolTable::new(self.tools)?;
+        let tools = ToolTable::new(self.tools, ToolSet::default())?;
         let mut system = self.system;
         system.identity = self.instructions.or(system.identity);
         let session = self.session.unwrap_or_else(|| Session::in_memory(Path::new(".")));

@@ -54,7 +54,7 @@ use crate::supervision::streams::stream_spec;
 /// ```
 #[must_use = "a builder starts nothing before `start`"]
 pub struct HostBuilder {
-    config: HostConfig,
+    pub(super) config: HostConfig,
     source: SpecSource,
     events: EventSink,
     frontend: Arc<dyn Frontend>,

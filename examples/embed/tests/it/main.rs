@@ -8,14 +8,28 @@ use std::process::Command;
 
 /// Runs a program, and checks its success and its output.
 #[track_caller]
-#[expect(clippy::disallowed_methods, reason = "the programs of this package are what is tested")]
 fn check(program: &str, expect: &[&str]) {
-    let output = Command::new(program).output().unwrap();
-    let (printed, errors) =
-        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert_eq!(run_program(program).lines().collect::<Vec<_>>(), expect);
+}
+
+/// Runs a program, checks its success, and returns its output.
+#[track_caller]
+fn run_program(program: &str) -> String {
+    successful_output(&mut command(program))
+}
+
+#[expect(clippy::disallowed_methods, reason = "the programs of this package are what is tested")]
+fn command(program: &str) -> Command {
+    Command::new(program)
+}
+
+#[track_caller]
+fn successful_output(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{}: {errors}", output.status);
-    assert_eq!(printed.lines().collect::<Vec<_>>(), expect);
     assert_eq!(errors, "");
+    String::from_utf8(output.stdout).unwrap()
 }
 
 #[test]
@@ -103,12 +117,17 @@ fn hooks_block_a_call() {
 }
 
 #[test]
-fn extension_answers_a_tool_call() {
-    let expect = [
-        "py-guide says: One request to the model and the tool calls in its answer.",
-        "A step? One request to the model and the tool calls in its answer.",
-    ];
-    check(env!("CARGO_BIN_EXE_extensions"), &expect);
+fn extensions_of_each_chat_know_their_session() {
+    let printed = run_program(env!("CARGO_BIN_EXE_extensions"));
+    let lines: Vec<_> = printed.lines().collect();
+    let [note, recap, first, first_note, second, second_note, answers @ ..] = lines.as_slice() else {
+        panic!("too few lines: {printed}");
+    };
+    assert_eq!([*note, *recap], ["/note: Write a note", "/recap: Summarize the notes"]);
+    assert_eq!(*first_note, format!("logbook: 1 in {first}"));
+    assert_eq!(*second_note, format!("logbook: 1 in {second}"));
+    assert_ne!(first, second);
+    assert_eq!(*answers, ["You noted: buy tea.", "You noted: sell tea."]);
 }
 
 #[test]
