@@ -92,6 +92,7 @@ fn common_tasks_take_few_lines() {
         ("persist-resume-fork", include_str!("../../src/bin/persist-resume-fork.rs"), 6),
         ("sub-agent", include_str!("../../src/bin/sub-agent.rs"), 3),
         ("cancel", include_str!("../../src/bin/cancel.rs"), 3),
+        ("configured-agent", include_str!("../../src/bin/configured-agent.rs"), 3),
     ];
     for (name, source, limit) in programs {
         let lines = marked_lines(source);
@@ -128,6 +129,24 @@ fn extensions_of_each_chat_know_their_session() {
     assert_eq!(*second_note, format!("logbook: 1 in {second}"));
     assert_ne!(first, second);
     assert_eq!(*answers, ["You noted: buy tea.", "You noted: sell tea."]);
+}
+
+#[test]
+fn agent_has_the_settings_of_the_user() {
+    let home = tempfile::tempdir().unwrap();
+    let script = home.path().join("script.json");
+    std::fs::write(&script, r#"{"steps": [{"say": [{"call": {"name": "ls", "args": {}}}]}]}"#).unwrap();
+    let config = format!("provider = \"scripted\"\nmodel = {script:?}\nmax_steps = 1\n");
+    std::fs::write(home.path().join("config.toml"), config).unwrap();
+    let output = successful_output(
+        command(env!("CARGO_BIN_EXE_configured-agent")).env_clear().env("HAFT_HOME", home.path()),
+    );
+    let expect = [
+        "model: scripted/script",
+        "tools: read, edit, write, grep, find, ls",
+        "stopped after 1 steps (the step limit); raise the limit or split the task",
+    ];
+    assert_eq!(output.lines().collect::<Vec<_>>(), expect);
 }
 
 #[test]
