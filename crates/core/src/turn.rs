@@ -275,7 +275,7 @@ impl TurnDriver {
                     ToolCalls { run: &self.run, setup: &self.setup }.execute(calls, *cut).await
                 }
                 TurnPhase::Ended { stop, error, then, .. } => self.end(*stop, error.clone(), then).await,
-                TurnPhase::Between { stopping: true, .. } => self.settle_run().await,
+                TurnPhase::Between { stopping: true, step } => self.settle_run(*step).await,
                 TurnPhase::Between { stopping: false, .. } => self.take_queued(false),
                 TurnPhase::Done(outcome) => return outcome.clone(),
             };
@@ -342,19 +342,22 @@ impl TurnDriver {
     }
 
     /// Takes the message of haft, of a hook or of the user that continues a run which would stop. Without one, the run ends.
-    async fn settle_run(&mut self) -> TurnInput {
+    async fn settle_run(&mut self, step: u32) -> TurnInput {
         let settlement = RunSettlement { run: &self.run, continued: self.continued };
-        let text = match settlement.find_correction(&mut self.demand) {
-            Some(correction) => correction,
+        // Without a step for the correction, the program gets the answer as it is.
+        let may_correct = self.run.agent.config.max_steps.is_none_or(|limit| step < limit);
+        let correction = may_correct.then(|| settlement.find_correction(&mut self.demand)).flatten();
+        let (text, next) = match correction {
+            Some(correction) => (correction, TurnInput::Corrected),
             None => {
                 let Some(text) = settlement.find_continuation().await else { return self.take_queued(true) };
                 self.continued += 1;
-                text
+                (text, TurnInput::Taken { any: true })
             }
         };
         self.mark_origin();
         let added = self.add_user_message(&Prompt::from(text));
-        added.map_or_else(TurnInput::from, |()| TurnInput::Taken { any: true })
+        added.map_or_else(TurnInput::from, |()| next)
     }
 
     /// Takes queued user messages. If the user asked to stop, they stay in the queue.

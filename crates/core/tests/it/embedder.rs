@@ -179,19 +179,23 @@ fn rejects_tools_that_no_model_can_be_offered() {
         let expect = BuildError::InvalidTool(InvalidToolError::Name { tool: bad.into() });
         assert_eq!(build(ToolSpec::new(bad, "")), Err(expect));
     }
-    for bad in [
-        r#"{"type":"string"}"#,
-        r#"{"type":["object","null"]}"#,
-        "{}",
-        "true",
-        r#"{"type":"nope"}"#,
-        r#"{"type":"object","properties":[]}"#,
+    let top = r#"write `"type": "object"` at the top of the schema"#;
+    let object = r#"describe an object that has the value as a property"#;
+    for (bad, advice) in [
+        (r#"{"type":"string"}"#, object),
+        (r#"{"type":["object","null"]}"#, top),
+        ("{}", top),
+        (r##"{"$ref":"#/$defs/a","$defs":{"a":{"type":"object"}}}"##, top),
+        ("true", "must be a JSON object"),
+        (r#"{"type":"nope"}"#, "nope"),
+        (r#"{"type":"object","properties":[]}"#, "properties"),
     ] {
         let error = build(with_schema(bad)).unwrap_err();
         let BuildError::InvalidTool(InvalidToolError::Schema { tool, .. }) = &error else {
             panic!("{error:?}")
         };
         assert_eq!(tool, "good");
+        assert!(error.to_string().contains(advice), "{bad}: {error}");
     }
 }
 
