@@ -40,7 +40,7 @@ const COMMAND_TOOLS: [&str; 2] = ["bash", "job"];
 ///
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 /// let configured = ConfiguredAgent::of_user("/srv/app")?;
-/// let agent = configured.builder().await?.instructions("You review changes.").build()?;
+/// let agent = configured.agent_builder().await?.instructions("You review changes.").build()?;
 /// println!("{}", agent.prompt("Is src/lib.rs tidy?").await?);
 /// # Ok(())
 /// # }
@@ -56,7 +56,7 @@ pub struct ConfiguredAgent {
 }
 
 /// The reason why the user's settings give no agent.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfiguredAgentError {
     /// The user's directory of haft is not known.
@@ -89,6 +89,12 @@ pub enum ConfiguredAgentError {
         /// The name.
         name: String,
     },
+}
+
+impl std::fmt::Debug for ConfiguredAgentError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        haft_core::error::write_report(self, f)
+    }
 }
 
 impl ConfiguredAgent {
@@ -124,7 +130,7 @@ impl ConfiguredAgent {
     }
 
     /// Returns the settings, each with its origin.
-    pub fn config(&self) -> &Config {
+    pub fn user_config(&self) -> &Config {
         &self.config
     }
 
@@ -133,7 +139,7 @@ impl ConfiguredAgent {
     ///
     /// # Errors
     /// [`ConfiguredAgentError`] when no model is available, or the settings of the tools have a mistake.
-    pub async fn builder(&self) -> Result<AgentBuilder, ConfiguredAgentError> {
+    pub async fn agent_builder(&self) -> Result<AgentBuilder, ConfiguredAgentError> {
         let settings = &self.config.settings;
         let facts = environment_facts(&self.dir, &self.config.tools);
         let builder = Agent::builder(self.open_model().await?)
@@ -284,7 +290,7 @@ mod tests {
     #[tokio::test]
     async fn agent_has_model_and_limits_of_the_user() {
         let (dir, configured) = configured("max_steps = 3\nthinking = \"low\"\n");
-        let agent = configured.unwrap().builder().await.unwrap().build().unwrap();
+        let agent = configured.unwrap().agent_builder().await.unwrap().build().unwrap();
         assert_eq!(agent.model().to_string(), "scripted/script");
         assert_eq!(agent.thinking().name(), "low");
         let facts = agent.system_prompt().facts;
@@ -297,10 +303,10 @@ mod tests {
         let (_dir, unknown) = configured("colour = 1\n");
         assert!(matches!(unknown, Err(ConfiguredAgentError::Config(_))), "{unknown:?}");
         let (_dir, named) = configured("fallback = [\"x\"]\n");
-        let error = named.unwrap().builder().await.unwrap_err();
+        let error = named.unwrap().agent_builder().await.unwrap_err();
         assert_eq!(error.to_string(), "fallback \"x\" is not of the form provider/model");
         let (_dir, hidden) = configured("[tools]\nhide = [\"notes\"]\n");
-        let error = hidden.unwrap().builder().await.unwrap_err();
+        let error = hidden.unwrap().agent_builder().await.unwrap_err();
         assert!(
             matches!(error, ConfiguredAgentError::Tools(ToolSetupError::Path { key: "tools.hide", .. })),
             "{error:?}"

@@ -78,9 +78,12 @@ impl Agent {
         AgentBuilder::new(Arc::new(model))
     }
 
-    /// Starts a run for a prompt. The returned [`Run`] does the work while it is polled: it is a stream of events, and
-    /// [`Run::finish`] returns the outcome. Other tasks use [`Run::handle`]. While a run exists, a second run fails as
-    /// busy.
+    /// Creates a run for a prompt. The returned [`Run`] does the work while it is polled: it is a stream of events, and
+    /// [`Run::finish`] returns the outcome. Other tasks use [`Run::handle`].
+    ///
+    /// The run begins with its first poll. From then until its end, another run that is polled fails with
+    /// [`TurnErrorKind::Busy`]; a run that nobody polls does not hinder others. A prompt without text and images fails
+    /// with [`TurnErrorKind::EmptyPrompt`].
     pub fn prompt(&self, prompt: impl Into<Prompt>) -> Run {
         Run::new(self.inner.clone(), Some(prompt.into()))
     }

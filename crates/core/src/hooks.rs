@@ -92,6 +92,7 @@ use crate::session::entry::CustomMessage;
 use crate::tool::Tool;
 
 pub(crate) use closures::{ApproverFn, ObserverFn};
+pub use closures::{allow, deny};
 pub use gate_clock::{GateClock, GateClockPause};
 pub use input::{AttachedFile, OnInput, UserInput, UserInputDecision};
 pub use model_call::{

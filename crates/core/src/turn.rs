@@ -166,7 +166,7 @@ impl Drop for TurnDriver {
 /// Reports the error to the front end, unless the user aborted the run.
 fn report_failure(emitter: &EventEmitter, error: TurnError) -> TurnError {
     if error.kind != TurnErrorKind::Aborted {
-        let (stage, advice) = (error.stage(), error.advice());
+        let (stage, advice) = (error.error_stage(), error.advice());
         emitter.emit(AgentEvent::Error { message: error.to_string(), stage, advice });
     }
     error
@@ -215,6 +215,9 @@ impl TurnDriver {
 
     /// Adds the initial messages to the transcript and asks the hooks for the system prompt.
     async fn begin(&mut self, prompt: Option<Prompt>) -> Result<(), TurnErrorKind> {
+        if prompt.as_ref().is_some_and(Prompt::is_empty) {
+            return Err(TurnErrorKind::EmptyPrompt);
+        }
         self.emit_repairs();
         self.settle_calls().map_err(session_error)?;
         if prompt.is_none() && self.run.agent.queues.queued_messages().is_empty() {
@@ -470,7 +473,7 @@ impl TurnDriver {
         self.run.agent.transcript.rewind_to(to, note.to_custom())
     }
 
-    fn compactor(&self) -> ContextCompactor<'_> {
+    fn context_compactor(&self) -> ContextCompactor<'_> {
         ContextCompactor { run: &self.run, setup: &self.setup, sections: &self.sections }
     }
 
@@ -481,7 +484,7 @@ impl TurnDriver {
         self.settle_calls().map_err(compact::compact_session_error)?;
         // The log records the summarizing model with the summary. It becomes the session's model only when it receives
         // a request.
-        let outcome = self.compactor().compact(CompactReason::Manual, instructions).await;
+        let outcome = self.context_compactor().compact(CompactReason::Manual, instructions).await;
         outcome.unwrap_or(Err(CompactError::Nothing))
     }
 
@@ -498,7 +501,7 @@ impl TurnDriver {
         if !self.run.agent.config.compact.auto {
             return Ok(());
         }
-        match self.compactor().compact(CompactReason::Threshold, None).await {
+        match self.context_compactor().compact(CompactReason::Threshold, None).await {
             Some(outcome) => self.note_compaction(outcome),
             None => Ok(()),
         }
@@ -516,7 +519,7 @@ impl TurnDriver {
             return Err(fails(why));
         }
         let outcome = match self.run.agent.config.compact.auto {
-            true => self.compactor().compact(CompactReason::Overflow, None).await,
+            true => self.context_compactor().compact(CompactReason::Overflow, None).await,
             false => None,
         };
         let Some(outcome) = outcome else { return Err(TurnInput::Failed(overflow)) };

@@ -169,7 +169,7 @@ fn reports_rejected_edits() {
         ..none()
     };
     check_refused(options(Some(0), None), &["max_tokens is 0; set it to at least 1"]);
-    check_refused(options(None, Some(-1.0)), &["the temperature is -1; set it to 0 or more"]);
+    check_refused(options(None, Some(-1.0)), &["the temperature is -1; set it to at least 0 and at most 2"]);
     let choice =
         RequestOptions { tool_choice: Some(ToolChoice::Tool("off".into())), ..RequestOptions::default() };
     check_refused(

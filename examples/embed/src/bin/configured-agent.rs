@@ -8,7 +8,7 @@ use haft_config::ConfiguredAgent;
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     // begin
     let configured = ConfiguredAgent::of_user(std::env::current_dir()?)?;
-    let agent = configured.builder().await?.build()?;
+    let agent = configured.agent_builder().await?.build()?;
     let answer = agent.prompt("What is in this directory?").await;
     // end
 
