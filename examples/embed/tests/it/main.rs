@@ -107,6 +107,53 @@ fn custom_model_answers_prompts() {
 }
 
 #[test]
+fn own_model_calls_a_tool() {
+    check(env!("CARGO_BIN_EXE_calling-model"), &["teapots: In stock: 7.", "cups: In stock: 4."]);
+}
+
+#[test]
+fn sessions_are_kept_in_an_own_store() {
+    let expect = ["Hello, Ada!", "You are Ada.", "ada: 4 messages", "copy: 1 messages"];
+    check(env!("CARGO_BIN_EXE_own-store"), &expect);
+}
+
+#[test]
+fn many_agents_run_in_one_process() {
+    let printed = run_program(env!("CARGO_BIN_EXE_many-agents"));
+    assert!(printed.starts_with("500 agents: 500 answers\none agent: "), "{printed}");
+}
+
+#[test]
+fn every_hook_is_asked() {
+    let expect = [
+        "on_input",
+        "prompt: Answer briefly: What time is it?",
+        "before_agent_start: 1 block",
+        "before_turn: 1",
+        "before_model_request: 1 messages",
+        "after_model_response: 1 block",
+        "before_tool_execute: clock",
+        "approve_tool: clock",
+        "after_tool_execute: clock",
+        "before_turn: 2",
+        "before_model_request: 3 messages",
+        "after_model_response: 1 block",
+        "before_assistant_message: It is noon.",
+        "before_settle: It is noon.",
+        "before_turn: 1",
+        "before_model_request: 5 messages",
+        "after_model_response: 1 block",
+        "before_assistant_message: Noon.",
+        "before_settle: Noon.",
+        "on_wait_point: the run ends",
+        "observe: done",
+        "before_compact: 8 entries",
+        "compacted",
+    ];
+    check(env!("CARGO_BIN_EXE_every-hook"), &expect);
+}
+
+#[test]
 fn hooks_block_a_call() {
     let expect = [
         "dice: 4",
