@@ -131,7 +131,9 @@ fn check_setup(setup: &RunSetup) -> anyhow::Result<()> {
 
 /// Checks the working directory, and that the extensions and hooks of the command line can start.
 pub(crate) fn check_named(setup: &RunSetup) -> anyhow::Result<()> {
-    check_working_directory(&setup.home, &setup.cwd, &setup.config.tools).or_exit(Exit::Configuration)?;
+    check_working_directory(&setup.home, &setup.cwd, &setup.config.tools)
+        .map_err(|error| anyhow::anyhow!("{error} (`--sandbox full`)"))
+        .or_exit(Exit::Configuration)?;
     extensions::check_named(&setup.search, &setup.config)?;
     hooks::check_hook_names(&setup.hooks, &setup.search, &setup.config)
 }

@@ -287,6 +287,15 @@ mod tests {
         check_tools("[tools]\nsandbox = \"full\"", &all);
     }
 
+    #[test]
+    fn launcher_adds_the_tools_that_run_commands() {
+        let (_dir, configured) = configured("");
+        let launcher = Launcher::this_program("__launcher").unwrap();
+        let tools = configured.unwrap().with_launcher(launcher).tools().unwrap();
+        let names: Vec<_> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
+        assert!(COMMAND_TOOLS.iter().all(|name| names.iter().any(|other| other == name)), "{names:?}");
+    }
+
     #[tokio::test]
     async fn agent_has_model_and_limits_of_the_user() {
         let (dir, configured) = configured("max_steps = 3\nthinking = \"low\"\n");
