@@ -33,7 +33,7 @@ use crate::run::Run;
 use crate::session::entry::{BranchSummary, CustomMessage, SessionEntry};
 use crate::session::{Durability, Session, SessionError};
 use crate::stats::SessionStats;
-use crate::tool::{ToolSet, ToolSpec};
+use crate::tool::{Tool, ToolSet, ToolSpec};
 use crate::turn;
 
 pub use builder::{AgentBuilder, BuildError};
@@ -77,9 +77,12 @@ impl Agent {
         AgentBuilder::new(Arc::new(model))
     }
 
-    /// Starts a run for a prompt. The returned [`Run`] does the work while it is polled: it is a stream of events, and
-    /// [`Run::finish`] returns the outcome. Other tasks use [`Run::handle`]. While a run exists, a second run fails as
-    /// busy.
+    /// Creates a run for a prompt. The returned [`Run`] does the work while it is polled: it is a stream of events, and
+    /// [`Run::finish`] returns the outcome. Other tasks use [`Run::handle`].
+    ///
+    /// The run begins with its first poll. From then until its end, another run that is polled fails with
+    /// [`TurnErrorKind::Busy`]; a run that nobody polls does not hinder others. A prompt without text and images fails
+    /// with [`TurnErrorKind::EmptyPrompt`].
     pub fn prompt(&self, prompt: impl Into<Prompt>) -> Run {
         Run::new(self.inner.clone(), Some(prompt.into()))
     }
@@ -424,7 +427,7 @@ impl Agent {
         self.inner.set_system_prompt(system.into());
     }
 
-    /// Replaces the tools. A running agent offers the new tools from its next step on. Calls use the new tools at once,
+    /// Replaces the tools, except those of [`set_extension_tools`](Self::set_extension_tools). A running agent offers the new tools from its next step on. Calls use the new tools at once,
     /// so that a call reaches the extension that is running now.
     ///
     /// # Errors
@@ -432,6 +435,18 @@ impl Agent {
     /// of other tools are compiled at their first call, which returns an error if that fails.
     pub fn set_tools(&self, tools: ToolSet) -> Result<(), InvalidToolError> {
         self.inner.set_tools(tools)
+    }
+
+    /// Replaces the tools of extensions; the other tools stay, which [`set_tools`](Self::set_tools) replaces. As long as
+    /// an extension has a tool, the tool takes the place of another one of the same name.
+    ///
+    /// # Errors
+    /// As of [`set_tools`](Self::set_tools).
+    pub fn set_extension_tools(
+        &self,
+        tools: impl IntoIterator<Item = Arc<dyn Tool>>,
+    ) -> Result<(), InvalidToolError> {
+        self.inner.set_extension_tools(tools.into_iter().collect())
     }
 
     /// Returns the specifications of the offered tools, in the order in which the model receives them.

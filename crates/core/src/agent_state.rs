@@ -68,9 +68,16 @@ impl AgentState {
         lock(&self.tools).clone()
     }
 
+    /// Replaces the tools that are not of extensions.
     pub(crate) fn set_tools(&self, tools: ToolSet) -> Result<(), InvalidToolError> {
-        let table = Arc::new(ToolTable::new(tools)?);
-        *lock(&self.tools) = table;
+        let mut table = lock(&self.tools);
+        *table = Arc::new(ToolTable::new(tools, table.of_extensions.clone())?);
+        Ok(())
+    }
+
+    pub(crate) fn set_extension_tools(&self, tools: ToolSet) -> Result<(), InvalidToolError> {
+        let mut table = lock(&self.tools);
+        *table = Arc::new(ToolTable::new(table.own.clone(), tools)?);
         Ok(())
     }
 
@@ -203,7 +210,10 @@ impl AgentSetup {
 /// A tool set with its schemas. Each schema is compiled when it is first needed, because compilation takes longer than
 /// all other work before the first request.
 pub(crate) struct ToolTable {
+    /// All tools.
     pub(crate) set: ToolSet,
+    own: ToolSet,
+    of_extensions: ToolSet,
     validators: HashMap<String, LazyValidator>,
 }
 
@@ -214,7 +224,10 @@ pub(crate) struct LazyValidator {
 }
 
 impl ToolTable {
-    pub(crate) fn new(set: ToolSet) -> Result<Self, InvalidToolError> {
+    /// Creates the table of these tools. A tool of an extension takes the place of another tool of the same name.
+    pub(crate) fn new(own: ToolSet, of_extensions: ToolSet) -> Result<Self, InvalidToolError> {
+        let mut set = own.clone();
+        set.extend(of_extensions.iter().cloned());
         let mut validators = HashMap::new();
         for spec in set.specs() {
             let name = spec.name.clone();
@@ -226,7 +239,7 @@ impl ToolTable {
             }
             validators.insert(name, late);
         }
-        Ok(Self { set, validators })
+        Ok(Self { set, own, of_extensions, validators })
     }
 
     pub(crate) fn offered_specs(&self, setup: &AgentSetup) -> Vec<Arc<ToolSpec>> {

@@ -104,6 +104,7 @@ use crate::session::EntryId;
 use crate::session::entry::CustomMessage;
 
 pub(crate) use closures::{ApproverFn, ObserverFn};
+pub use closures::{allow, deny};
 pub use gate_clock::{GateClock, GateClockPause};
 pub(crate) use hook_set::ListedHook;
 pub use hook_set::{HookKind, HookSet, HookSource};

@@ -168,7 +168,8 @@ impl Run {
 
     /// Demands that the run ends with JSON that fits a schema. Providers with structured output guarantee it; with the
     /// others, the model gives its answer as a call of a tool. haft checks each answer, and asks the model for a
-    /// correction up to two times. Has no effect after the first event.
+    /// correction up to two times, as long as [`max_steps`](crate::AgentBuilder::max_steps) permits another step. Has no
+    /// effect after the first event.
     ///
     /// The agent checks the model's own text. If a [`BeforeAssistantMessage`](crate::hooks::BeforeAssistantMessage) hook
     /// replaces it, the result is the replacement, which is not corrected.

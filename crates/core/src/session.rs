@@ -509,7 +509,7 @@ fn lock(state: &Mutex<SessionState>) -> MutexGuard<'_, SessionState> {
 }
 
 /// The error of a session operation. An entry whose `append` failed was not acknowledged and may be missing.
-#[derive(Debug, Clone, thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum SessionError {
     /// The session is open in another process, or through another handle in this one.
@@ -579,6 +579,12 @@ pub enum SessionError {
     /// The thread that writes to disk has ended.
     #[error("the session writer stopped, so the entry may be missing; reopen the session")]
     Unknown,
+}
+
+impl fmt::Debug for SessionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        crate::error::write_report(self, f)
+    }
 }
 
 impl SessionError {

@@ -167,7 +167,7 @@ impl Drop for TurnDriver {
 /// Reports the error to the front end, unless the user aborted the run.
 fn report_failure(emitter: &EventEmitter, error: TurnError) -> TurnError {
     if error.kind != TurnErrorKind::Aborted {
-        let (stage, advice) = (error.stage(), error.advice());
+        let (stage, advice) = (error.error_stage(), error.advice());
         emitter.emit(AgentEvent::Error { message: error.to_string(), stage, advice });
     }
     error
@@ -216,6 +216,9 @@ impl TurnDriver {
 
     /// Adds the initial messages to the transcript and asks the hooks for the system prompt.
     async fn begin(&mut self, prompt: Option<Prompt>) -> Result<(), TurnErrorKind> {
+        if prompt.as_ref().is_some_and(Prompt::is_empty) {
+            return Err(TurnErrorKind::EmptyPrompt);
+        }
         self.emit_repairs();
         self.settle_calls().map_err(session_error)?;
         if prompt.is_none() && self.run.agent.queues.queued_messages().is_empty() {
@@ -276,7 +279,7 @@ impl TurnDriver {
                     ToolCalls { run: &self.run, setup: &self.setup }.execute(calls, *cut).await
                 }
                 TurnPhase::Ended { stop, error, then, .. } => self.end(*stop, error.clone(), then).await,
-                TurnPhase::Between { stopping: true, .. } => self.settle_run().await,
+                TurnPhase::Between { stopping: true, step } => self.settle_run(*step).await,
                 TurnPhase::Between { stopping: false, .. } => self.take_queued(false),
                 TurnPhase::Done(outcome) => return outcome.clone(),
             };
@@ -342,19 +345,22 @@ impl TurnDriver {
     }
 
     /// Takes the message of haft, of a hook or of the user that continues a run which would stop. Without one, the run ends.
-    async fn settle_run(&mut self) -> TurnInput {
+    async fn settle_run(&mut self, step: u32) -> TurnInput {
         let settlement = RunSettlement { run: &self.run, continued: self.continued };
-        let text = match settlement.find_correction(&mut self.demand) {
-            Some(correction) => correction,
+        // Without a step for the correction, the program gets the answer as it is.
+        let may_correct = self.run.agent.config.max_steps.is_none_or(|limit| step < limit);
+        let correction = may_correct.then(|| settlement.find_correction(&mut self.demand)).flatten();
+        let (text, next) = match correction {
+            Some(correction) => (correction, TurnInput::Corrected),
             None => {
                 let Some(text) = settlement.find_continuation().await else { return self.take_queued(true) };
                 self.continued += 1;
-                text
+                (text, TurnInput::Taken { any: true })
             }
         };
         self.mark_origin();
         let added = self.add_user_message(&Prompt::from(text));
-        added.map_or_else(TurnInput::from, |()| TurnInput::Taken { any: true })
+        added.map_or_else(TurnInput::from, |()| next)
     }
 
     /// Takes queued user messages. If the user asked to stop, they stay in the queue.
@@ -467,7 +473,7 @@ impl TurnDriver {
         self.run.agent.transcript.rewind_to(to, note.to_custom())
     }
 
-    fn compactor(&self) -> ContextCompactor<'_> {
+    fn context_compactor(&self) -> ContextCompactor<'_> {
         ContextCompactor { run: &self.run, setup: &self.setup, sections: &self.sections }
     }
 
@@ -478,7 +484,7 @@ impl TurnDriver {
         self.settle_calls().map_err(compact::compact_session_error)?;
         // The log records the summarizing model with the summary. It becomes the session's model only when it receives
         // a request.
-        let outcome = self.compactor().compact(CompactReason::Manual, instructions).await;
+        let outcome = self.context_compactor().compact(CompactReason::Manual, instructions).await;
         outcome.unwrap_or(Err(CompactError::Nothing))
     }
 
@@ -495,7 +501,7 @@ impl TurnDriver {
         if !self.run.agent.config.compact.auto {
             return Ok(());
         }
-        match self.compactor().compact(CompactReason::Threshold, None).await {
+        match self.context_compactor().compact(CompactReason::Threshold, None).await {
             Some(outcome) => self.note_compaction(outcome),
             None => Ok(()),
         }
@@ -513,7 +519,7 @@ impl TurnDriver {
             return Err(fails(why));
         }
         let outcome = match self.run.agent.config.compact.auto {
-            true => self.compactor().compact(CompactReason::Overflow, None).await,
+            true => self.context_compactor().compact(CompactReason::Overflow, None).await,
             false => None,
         };
         let Some(outcome) = outcome else { return Err(TurnInput::Failed(overflow)) };

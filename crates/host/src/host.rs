@@ -12,6 +12,7 @@ mod reload;
 mod resources;
 mod shortcuts;
 mod start;
+mod start_agent;
 mod status;
 
 use std::pin::pin;
@@ -52,34 +53,24 @@ pub use shortcuts::ShortcutError;
 pub use status::ExtensionStatus;
 use status::status;
 
-/// All extensions of one agent. Cheap to clone; all clones share one host.
+/// All extensions of one agent. Cheap to clone; all clones share one host. [`HostBuilder::start_agent`] starts the
+/// extensions with their agent.
 ///
 /// ```
-/// use std::sync::Arc;
+/// use haft_core::protocol::ext::CommandAction;
+/// use haft_core::{Agent, CancellationToken};
+/// use haft_host::Host;
 ///
-/// use haft_core::tool::{Tool, ToolSet};
-/// use haft_core::{Agent, AgentBuilder, BuildError};
-/// use haft_host::{Host, HostBuilder};
-///
-/// async fn with_extensions(agent: AgentBuilder, host: HostBuilder) -> Result<(Agent, Host), BuildError> {
-///     let host = host.start().await;
-///     let agent = agent.hook_source(host.hook_source()).tools(host.tools()).build()?;
-///     host.serve(agent.tool_runner()); // calls of extensions pass this agent's hooks
-///     host.session_start(Some(agent.session()));
-///     Ok((agent, host))
-/// }
-///
-/// /// Updates the tools whenever extensions change them. The tools of the program itself come first.
-/// async fn keep_offering(agent: Agent, host: Host, own: Vec<Arc<dyn Tool>>) -> Result<(), Box<dyn std::error::Error>> {
-///     let mut changes = host.changes();
-///     while changes.changed().await.is_ok() {
-///         let mut tools = ToolSet::default();
-///         for tool in own.iter().cloned().chain(host.tools()) {
-///             tools.add(tool)?;
-///         }
-///         agent.set_tools(tools)?;
+/// /// Runs what the user typed: a command of an extension, or a prompt.
+/// async fn submit(agent: &Agent, host: &Host, input: &str) -> Result<String, Box<dyn std::error::Error>> {
+///     let Some(command) = input.strip_prefix('/') else { return Ok(agent.prompt(input).await?) };
+///     let (name, args) = command.split_once(' ').unwrap_or((command, ""));
+///     match host.run_command(&CancellationToken::new(), name, args).await?.action {
+///         CommandAction::Prompt(prompt) => Ok(agent.prompt(prompt).await?),
+///         CommandAction::Failed(message) => Err(message.into()),
+///         // The sink of `HostBuilder::events` has received the text.
+///         _ => Ok(String::new()),
 ///     }
-///     Ok(())
 /// }
 /// ```
 ///
@@ -192,8 +183,8 @@ impl Host {
         project_trust::ask_for_opinion(&self.inner, question).await
     }
 
-    /// Returns the extensions' hooks for core, now and after every reload. Several agents may share them and
-    /// send events at the same time.
+    /// Returns the extensions' hooks for core, now and after every reload. Give them to one agent: extensions know one
+    /// session, so that they would take the events of a second agent for those of the first.
     pub fn hook_source(&self) -> Arc<dyn HookSource> {
         Arc::new(self.clone())
     }

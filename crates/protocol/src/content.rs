@@ -57,6 +57,18 @@ pub fn joined_text(content: &[ContentBlock]) -> String {
     content.iter().filter_map(ContentBlock::as_text).collect::<Vec<_>>().join("\n")
 }
 
+/// The maximum length of [`first_line`], in characters.
+const LONGEST_LINE: usize = 80;
+
+/// Returns the first line with text, at most 80 characters of it.
+pub fn first_line(text: &str) -> String {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    match line.char_indices().nth(LONGEST_LINE) {
+        None => line.to_owned(),
+        Some(_) => line.chars().take(LONGEST_LINE - 1).chain(['…']).collect(),
+    }
+}
+
 /// The beginning of the text of an attached file, before its name.
 const ATTACHED: &str = "<file path=\"";
 
@@ -93,6 +105,20 @@ pub enum InputSource {
     Print,
     /// An extension wrote it, for example as the answer to a command.
     Extension,
+}
+
+impl ToolCall {
+    /// Creates a call, for example in a model of your own. `id` is unique in the conversation.
+    ///
+    /// ```
+    /// use haft_protocol::content::ToolCall;
+    ///
+    /// let call = ToolCall::new("call-1", "stock", serde_json::json!({ "item": "teapots" }));
+    /// assert_eq!(call.args.as_str(), r#"{"item":"teapots"}"#);
+    /// ```
+    pub fn new(id: impl Into<String>, name: impl Into<String>, args: impl Into<RawJson>) -> Self {
+        Self { id: ToolCallId::new(id), name: name.into(), args: args.into() }
+    }
 }
 
 /// A tool call, as the model wrote it.

@@ -4,7 +4,7 @@ mod read;
 
 use serde::{Deserialize, Serialize};
 
-use crate::content::{ContentBlock, ToolCall};
+use crate::content::{ContentBlock, ToolCall, first_line, joined_text};
 use crate::ids::{ExtensionName, ToolCallId};
 
 /// A time: RFC 3339 in UTC, for people. The order of entries never depends on it.
@@ -48,6 +48,49 @@ pub enum Message {
     Assistant(AssistantMessage),
     /// The result of one tool call.
     Tool(ToolMessage),
+}
+
+impl Message {
+    /// Returns the text, without images, reasoning and tool calls.
+    ///
+    /// ```
+    /// use haft_protocol::content::ContentBlock;
+    /// use haft_protocol::message::{Message, Rfc3339Time};
+    ///
+    /// let content = vec![ContentBlock::text("Which tea is in stock?\n\nI like it green.")];
+    /// let message = Message::User { content, time: Rfc3339Time("2026-01-02T03:04:05Z".into()) };
+    /// assert_eq!(message.text(), "Which tea is in stock?\n\nI like it green.");
+    /// assert_eq!(message.summary(), "Which tea is in stock?");
+    /// ```
+    pub fn text(&self) -> String {
+        match self {
+            Self::User { content, .. } => joined_text(content),
+            Self::Assistant(answer) => answer.text(),
+            Self::Tool(result) => joined_text(&result.content),
+        }
+    }
+
+    /// Returns the beginning of the text in one line, for a list of chats. Without text, names the calls of the model or
+    /// the first image.
+    pub fn summary(&self) -> String {
+        let line = first_line(&self.text());
+        if !line.is_empty() {
+            return line;
+        }
+        match self {
+            Self::User { content, .. } | Self::Tool(ToolMessage { content, .. }) => {
+                if content.is_empty() {
+                    String::new()
+                } else {
+                    "[image]".to_owned()
+                }
+            }
+            Self::Assistant(answer) => {
+                let names: Vec<_> = answer.tool_calls().map(|call| format!("[{}]", call.name)).collect();
+                first_line(&names.join(" "))
+            }
+        }
+    }
 }
 
 /// The answer of the model in one step.

@@ -90,7 +90,7 @@ impl fmt::Debug for ModelConfig {
 }
 
 /// The reasons why a configuration is not valid.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
     /// Neither the configuration nor a preset has the server's address.
@@ -155,6 +155,12 @@ pub enum ConfigError {
         /// The provider.
         provider: String,
     },
+}
+
+impl fmt::Debug for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        haft_core::error::write_report(self, f)
+    }
 }
 
 impl ConfigError {

@@ -26,7 +26,7 @@ pub struct ScriptedModel {
 }
 
 /// The reasons why a script is not valid.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum ScriptError {
     /// The file cannot be read.
@@ -52,6 +52,12 @@ pub enum ScriptError {
         /// The error.
         reason: String,
     },
+}
+
+impl std::fmt::Debug for ScriptError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        haft_core::error::write_report(self, f)
+    }
 }
 
 impl ScriptedModel {

@@ -10,7 +10,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use haft_config::{CompactionSettings, Config, GrantSettings, Home, OnTimeout, Owner, Project, ToolSettings};
+use haft_config::{
+    Config, GrantSettings, Home, OnTimeout, Owner, Project, ProtectedDirs, RPC_TOKEN_VARIABLES, ToolSettings,
+    environment_facts, tool_environment,
+};
 use haft_core::compact::CompactSettings;
 use haft_core::model::{Model, ModelId, ThinkingLevel};
 use haft_core::prompt::SKILL_TOOL;
@@ -40,8 +43,6 @@ use crate::fetch::fetch_tool;
 use crate::hooks::HookLaunchContext;
 use crate::resources::PromptResources;
 use crate::setup::RunSetup;
-use crate::token::VARIABLES as TOKEN_VARIABLES;
-use crate::tool_sandbox::{ProtectedDirs, sandbox_fact, tool_environment};
 
 use super::guarded_tools::{check_guarded_tools, check_required_gates, warn_unknown_approvals};
 use super::model::{self, ModelResolver};
@@ -166,7 +167,7 @@ impl RunParts {
             resources,
             thinking: config.settings.thinking.value,
             max_steps: config.settings.max_steps.as_ref().map(|sourced| sourced.value.get()),
-            compaction: compact_settings(&config.compaction),
+            compaction: CompactSettings::from(&config.compaction),
             tools,
             tool_settings: config.tools,
             unpinned_code,
@@ -189,7 +190,7 @@ pub(super) fn host_config(model: ModelId, home: &Home, cwd: &Path) -> HostConfig
     host.data = Some(home.data_dir());
     host.home = Some(home.root().to_owned());
     host.secrets = vec![home.auth_file()];
-    host.env.withheld = TOKEN_VARIABLES.map(str::to_owned).into();
+    host.env.withheld = RPC_TOKEN_VARIABLES.map(str::to_owned).into();
     host
 }
 
@@ -221,13 +222,6 @@ fn hook_launch_context(home: &Home, cwd: &Path, search: &DiscoveryOptions) -> Ho
     HookLaunchContext { home: home.clone(), cwd: cwd.to_owned(), is_trusted }
 }
 
-fn compact_settings(settings: &CompactionSettings) -> CompactSettings {
-    CompactSettings::default()
-        .with_auto(settings.auto.value)
-        .with_reserve(settings.reserve.as_ref().map(|sourced| sourced.value.get()))
-        .with_keep(settings.keep.as_ref().map(|sourced| sourced.value.get()))
-}
-
 /// Returns the settings for extensions of this owner, by extension name.
 fn extension_config(
     config: &Config,
@@ -255,15 +249,6 @@ fn granted_variables(config: &Config) -> anyhow::Result<BTreeMap<ExtensionName, 
     Ok(granted)
 }
 
-fn environment_facts(cwd: &Path, tools: &ToolSettings) -> Vec<String> {
-    let mut facts = vec![
-        format!("Working directory: {}", cwd.display()),
-        format!("Operating system: {}", std::env::consts::OS),
-    ];
-    facts.extend(sandbox_fact(tools));
-    facts
-}
-
 /// An agent with running extensions.
 pub(crate) struct RunningAgent {
     pub(crate) agent: Agent,
@@ -283,9 +268,10 @@ fn tool_pins(approved: ApprovalStore) -> Arc<dyn ToolPins> {
 pub(crate) async fn build_agent(parts: RunParts, ends: SessionOutputs) -> anyhow::Result<RunningAgent> {
     let launcher = launcher()?;
     let protected = ProtectedDirs { home: &parts.home, unpinned_code: &parts.unpinned_code };
-    let environment = tool_environment(protected, &parts.host.cwd, &parts.tool_settings, launcher.clone())
-        .or_exit(Exit::Configuration)?
-        .with_notices(|text| note(&sanitize_line(&format!("haft: {text}"))));
+    let environment =
+        tool_environment(protected, &parts.host.cwd, &parts.tool_settings, Some(launcher.clone()))
+            .or_exit(Exit::Configuration)?
+            .with_notices(|text| note(&sanitize_line(&format!("haft: {text}"))));
     let environment = parts.secrets.keep_from_commands(environment);
     make_results_private(&parts.home.results_dir());
     let services = ServiceTools::new(environment.clone()).keep_out_of(parts.home.root());

@@ -394,7 +394,7 @@ fn exit_of_run(result: &Result<(), TurnError>) -> Exit {
         TurnErrorKind::MaxSteps { .. } => Exit::MaxSteps,
         TurnErrorKind::Aborted => Exit::Aborted,
         // Without a prompt, the session has no message to answer.
-        TurnErrorKind::NothingToDo => Exit::Usage,
+        TurnErrorKind::NothingToDo | TurnErrorKind::EmptyPrompt => Exit::Usage,
         TurnErrorKind::Busy | TurnErrorKind::Session { .. } => Exit::Failure,
         _ => Exit::Failure,
     }

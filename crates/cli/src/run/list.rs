@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use haft_config::Settings;
+use haft_config::{MachineWithKeys, Settings};
 use haft_core::model::{ModelFacts, ThinkingLevel, TokenPrices};
 use haft_protocol::rpc;
 use haft_providers::{is_usable, local_servers, model_catalog};
@@ -11,8 +11,6 @@ use serde_json::{Value, json};
 use crate::console::print;
 use crate::exit::Exit;
 use crate::setup::RunSetup;
-
-use super::machine::MachineWithKeys;
 
 /// The sources of models that no server listed.
 const BUILT_IN: &str = "built-in";

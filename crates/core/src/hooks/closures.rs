@@ -7,6 +7,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::{ApproveTool, ApproverDecision, Observer};
 
+/// The name of an approver from a closure.
+const CLOSURE: &str = "the user";
+
 /// An observer from a closure; see [`AgentBuilder::observe`](crate::AgentBuilder::observe).
 pub(crate) struct ObserverFn<F>(pub(crate) F);
 
@@ -39,7 +42,7 @@ impl From<bool> for ApproverDecision {
     fn from(approved: bool) -> Self {
         match approved {
             true => Self::Approve,
-            false => Self::Deny { reason: "not allowed".to_owned() },
+            false => deny("not allowed"),
         }
     }
 }
@@ -49,4 +52,14 @@ impl From<Option<bool>> for ApproverDecision {
     fn from(answer: Option<bool>) -> Self {
         answer.unwrap_or_default().into()
     }
+}
+
+/// Approves a call, in a closure for [`AgentBuilder::approve`](crate::AgentBuilder::approve).
+pub fn allow() -> ApproverDecision {
+    ApproverDecision::Approve
+}
+
+/// Denies a call, in a closure for [`AgentBuilder::approve`](crate::AgentBuilder::approve). The model reads the reason.
+pub fn deny(reason: impl Into<String>) -> ApproverDecision {
+    ApproverDecision::Deny { reason: reason.into() }
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use haft_protocol::content::first_line;
 use haft_protocol::message::{Rfc3339Time, TokenUsage};
 
 use super::digest::SessionDigest;
@@ -62,6 +63,24 @@ pub struct SessionSummary {
     pub usage: TokenUsage,
     /// The origin of a forked session.
     pub forked_from: Option<ForkOrigin>,
+}
+
+impl SessionSummary {
+    /// Returns a title for a list of sessions, in one line: the display name, or else the beginning of the first prompt.
+    /// `None` if there is neither.
+    ///
+    /// ```
+    /// use haft_core::session::store::SessionStore;
+    ///
+    /// fn list_chats(store: &SessionStore) -> Result<Vec<String>, haft_core::session::SessionError> {
+    ///     let titles = store.list_all()?.into_iter().map(|file| Ok(file.summary()?.short_title().unwrap_or_default()));
+    ///     titles.collect()
+    /// }
+    /// ```
+    pub fn short_title(&self) -> Option<String> {
+        let text = self.name.as_deref().or(self.first_text.as_deref())?;
+        Some(first_line(text)).filter(|title| !title.is_empty())
+    }
 }
 
 impl SessionStore {

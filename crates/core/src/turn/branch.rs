@@ -27,7 +27,7 @@ pub(crate) async fn summarize_branch(
     }
     let turn = TurnDriver::new(agent, emitter, cancel.clone());
     let material = SummaryMaterial::of_branch(left, instructions.as_deref());
-    let summary = cancel.run_until_cancelled(turn.compactor().summarize_material(&material)).await;
+    let summary = cancel.run_until_cancelled(turn.context_compactor().summarize_material(&material)).await;
     let (summary, answer) = summary.filter(|_| !cancel.is_cancelled()).ok_or(CompactError::Aborted)??;
     Ok(BranchSummary { summary, from: last.id, by: None, answer })
 }

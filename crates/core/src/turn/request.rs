@@ -191,9 +191,9 @@ pub(crate) fn check_options(options: &RequestOptions) -> Result<(), String> {
         return Err("max_tokens is 0; set it to at least 1".to_owned());
     }
     if let Some(temperature) = options.temperature
-        && !(temperature.is_finite() && temperature >= 0.0)
+        && !(0.0..=2.0).contains(&temperature)
     {
-        return Err(format!("the temperature is {temperature}; set it to 0 or more"));
+        return Err(format!("the temperature is {temperature}; set it to at least 0 and at most 2"));
     }
     if let Some(top_p) = options.top_p
         && !(top_p > 0.0 && top_p <= 1.0)

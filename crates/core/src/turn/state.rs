@@ -98,6 +98,8 @@ pub(super) enum TurnInput {
     Taken {
         any: bool,
     },
+    /// A message asks the model to correct its answer. Unlike a prompt, it does not restart the count of steps.
+    Corrected,
     /// The user interrupted the run; the last message for the model is in the transcript.
     Interrupted,
     /// The session could not be written.
@@ -116,6 +118,9 @@ impl TurnPhase {
         match (self, input) {
             (Self::Ended { step, then, .. }, TurnInput::EndReported) => after_step(step, then, max_steps),
             (Self::Between { step, stopping }, TurnInput::Taken { any }) => after_queue(step, stopping, any),
+            (Self::Between { step, .. }, TurnInput::Corrected) => {
+                Self::Starting { step: step + 1, last: false }
+            }
             (Self::Between { step, stopping }, TurnInput::Interrupted) => {
                 Self::Starting { step: if stopping { 1 } else { step + 1 }, last: true }
             }
@@ -324,6 +329,12 @@ mod tests {
     fn follow_up_restarts_the_step_count() {
         let between = TurnPhase::Between { step: 2, stopping: true };
         check(between, TurnInput::Taken { any: true }, TurnPhase::initial());
+    }
+
+    #[test]
+    fn correction_is_a_further_step() {
+        let between = TurnPhase::Between { step: 2, stopping: true };
+        check(between, TurnInput::Corrected, TurnPhase::Starting { step: 3, last: false });
     }
 
     #[test]

@@ -3,9 +3,10 @@
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use haft_core::error::TurnErrorKind;
 use haft_core::hooks::{
     AgentStart, AgentStartAdditions, ApproverDecision, BeforeAgentStart, BeforeTurn, HookSet, Observer,
-    PromptSection, TurnDecision,
+    PromptSection, TurnDecision, allow, deny,
 };
 use haft_core::model::{Model, ModelRequest};
 use haft_core::prompt::SystemPrompt;
@@ -13,10 +14,11 @@ use haft_core::session::{EntryId, Session};
 use haft_core::tool::{NoArgs, Tool, ToolOutput, ToolSet, ToolSpec, function};
 use haft_core::{Agent, BuildError, CancellationToken, InvalidToolError};
 use haft_protocol::RawJson;
-use haft_protocol::content::ToolCall;
+use haft_protocol::content::{ContentBlock, Image, ToolCall};
 use haft_protocol::event::AgentEvent;
+use haft_protocol::message::Message;
 
-use crate::fake::{Script, call, calls, run, says, tool};
+use crate::fake::{Answer, Script, call, calls, run, says, tool};
 
 #[tokio::test]
 async fn closures_observe_and_approve() {
@@ -188,19 +190,23 @@ fn rejects_tools_that_no_model_can_be_offered() {
         let expect = BuildError::InvalidTool(InvalidToolError::Name { tool: bad.into() });
         assert_eq!(build(ToolSpec::new(bad, "")), Err(expect));
     }
-    for bad in [
-        r#"{"type":"string"}"#,
-        r#"{"type":["object","null"]}"#,
-        "{}",
-        "true",
-        r#"{"type":"nope"}"#,
-        r#"{"type":"object","properties":[]}"#,
+    let top = r#"write `"type": "object"` at the top of the schema"#;
+    let object = r#"describe an object that has the value as a property"#;
+    for (bad, advice) in [
+        (r#"{"type":"string"}"#, object),
+        (r#"{"type":["object","null"]}"#, top),
+        ("{}", top),
+        (r##"{"$ref":"#/$defs/a","$defs":{"a":{"type":"object"}}}"##, top),
+        ("true", "must be a JSON object"),
+        (r#"{"type":"nope"}"#, "nope"),
+        (r#"{"type":"object","properties":[]}"#, "properties"),
     ] {
         let error = build(with_schema(bad)).unwrap_err();
         let BuildError::InvalidTool(InvalidToolError::Schema { tool, .. }) = &error else {
             panic!("{error:?}")
         };
         assert_eq!(tool, "good");
+        assert!(error.to_string().contains(advice), "{bad}: {error}");
     }
 }
 
@@ -252,4 +258,51 @@ fn usage_adds_up_and_ids_are_parsed() {
     assert_eq!("t\x1b".parse::<ToolCallId>().unwrap_err().to_string(), "control character U+001B");
     let call = ToolCall { id: ToolCallId::new("t1"), name: "a".into(), args: RawJson::empty_object() };
     assert!(serde_json::to_string(&call).is_ok());
+}
+
+#[tokio::test]
+async fn empty_prompt_is_refused_before_anything_is_recorded() {
+    let script = Script::new(vec![says("a picture")]);
+    let agent = script.agent().build().unwrap();
+    for empty in ["", " \n"] {
+        let error = agent.prompt(empty).await.unwrap_err();
+        assert_eq!(error.kind, TurnErrorKind::EmptyPrompt);
+        assert_eq!(format!("{error:?}"), "the prompt is empty; add text or an image");
+    }
+    assert!(agent.messages().is_empty() && script.requests.lock().unwrap().is_empty());
+
+    let image = ContentBlock::Image(Image { mime_type: "image/png".into(), data: "iVBORw0KGgo=".into() });
+    assert_eq!(agent.prompt(vec![image]).await.unwrap(), "a picture");
+    let summaries: Vec<_> = agent.messages().iter().map(Message::summary).collect();
+    assert_eq!(summaries, ["[image]", "a picture"]);
+}
+
+#[tokio::test]
+async fn second_run_fails_only_while_the_first_is_polled() {
+    let hanging = Answer { items: vec![], hangs: true };
+    let script = Script::new(vec![says("second"), hanging, says("fourth")]);
+    let agent = script.agent().build().unwrap();
+    let mut first = agent.prompt("one");
+    assert_eq!(agent.prompt("two").await.unwrap(), "second");
+    assert!(first.next().await.is_some());
+    assert_eq!(agent.prompt("three").await.unwrap_err().kind, TurnErrorKind::Busy);
+    drop(first);
+    assert_eq!(agent.prompt("four").await.unwrap(), "fourth");
+}
+
+#[tokio::test]
+async fn closure_denies_a_call_with_a_reason() {
+    let script =
+        Script::new(vec![calls(vec![call("1", "echo", "{}"), call("2", "other", "{}")]), says("done")]);
+    let agent = script.agent().tools([echo("echo"), echo("other")]);
+    let agent = agent.approve(async |_, call: ToolCall| match call.name.as_str() {
+        "echo" => allow(),
+        _ => deny("only echo is allowed"),
+    });
+    let agent = agent.build().unwrap();
+    agent.prompt("go").await.unwrap();
+    let messages = agent.messages();
+    let results: Vec<_> = messages.iter().filter(|message| matches!(message, Message::Tool(_))).collect();
+    assert!(!results[0].text().contains("allowed"), "{results:?}");
+    assert!(results[1].text().contains("only echo is allowed"), "{results:?}");
 }

@@ -83,10 +83,13 @@ fn options_that_no_model_accepts_fail_at_build() {
         agent().top_p(1.5),
         agent().top_p(f64::NAN),
         agent().temperature(-1.0),
+        agent().temperature(9.0),
         agent().max_tokens(0),
         agent().stop([""]),
     ];
     for agent in wrong {
         assert!(matches!(agent.build(), Err(BuildError::Options(_))));
     }
+    let error = agent().temperature(9.0).build().unwrap_err();
+    assert_eq!(format!("{error:?}"), "the temperature is 9; set it to at least 0 and at most 2");
 }

@@ -171,7 +171,7 @@ fn reports_rejected_edits() {
             .with_options(RequestOptions::default().with_max_tokens(max_tokens).with_temperature(temperature))
     };
     check_refused(options(Some(0), None), &["max_tokens is 0; set it to at least 1"]);
-    check_refused(options(None, Some(-1.0)), &["the temperature is -1; set it to 0 or more"]);
+    check_refused(options(None, Some(-1.0)), &["the temperature is -1; set it to at least 0 and at most 2"]);
     let choice = RequestOptions::default().with_tool_choice(ToolChoice::Tool("off".into()));
     check_refused(
         none().with_options(choice),

@@ -54,7 +54,7 @@ use crate::supervision::streams::stream_spec;
 /// ```
 #[must_use = "a builder starts nothing before `start`"]
 pub struct HostBuilder {
-    config: HostConfig,
+    pub(super) config: HostConfig,
     source: SpecSource,
     events: EventSink,
     frontend: Arc<dyn Frontend>,
@@ -131,7 +131,8 @@ impl HostBuilder {
         self
     }
 
-    /// Starts all extensions and waits until they are ready or have failed.
+    /// Starts all extensions and waits until they are ready or have failed. [`start_agent`](Self::start_agent) also builds
+    /// their agent.
     ///
     /// The wait for an extension without `hello` is limited to [`Timeouts::start_patience`](crate::Timeouts),
     /// unless it is required or named on the command line. A slower extension joins when it is ready. The

@@ -29,7 +29,7 @@ pub struct CommandOutcome {
 }
 
 /// The reason why a command has no outcome.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CommandError {
     /// No extension has such a command.
@@ -54,6 +54,12 @@ pub enum CommandError {
         /// The error.
         detail: String,
     },
+}
+
+impl std::fmt::Debug for CommandError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        haft_core::error::write_report(self, f)
+    }
 }
 
 pub(super) async fn run(
