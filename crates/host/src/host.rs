@@ -325,21 +325,18 @@ impl HookSource for Host {
     fn hooks_of(&self, kind: HookKind) -> HookSet {
         let mut hooks = HookSet::default();
         let set = self.inner.set();
-        match kind {
-            HookKind::Observer => {
-                hooks.observers = self.observers(&set.entries);
-                return hooks;
-            }
-            HookKind::BeforeToolExecute => {
-                hooks
-                    .before_tool_execute
-                    .extend(set.blocked.clone().map(|why| Arc::new(DenyAllHook { why }) as _));
-            }
-            // A prompt first waits for the handlers of the session start.
-            HookKind::BeforeAgentStart if !self.inner.shared.session_start.is_settled() => {
-                hooks.before_agent_start.push(Arc::new(SessionStartBarrier(Arc::clone(&self.inner.shared))));
-            }
-            _ => {}
+        if kind == HookKind::Observer {
+            hooks.observers = self.observers(&set.entries);
+            return hooks;
+        }
+        if kind == HookKind::BeforeToolExecute
+            && let Some(why) = set.blocked.clone()
+        {
+            hooks.before_tool_execute.push(Arc::new(DenyAllHook { why }));
+        }
+        // A prompt first waits for the handlers of the session start.
+        if kind == HookKind::BeforeAgentStart && !self.inner.shared.session_start.is_settled() {
+            hooks.before_agent_start.push(Arc::new(SessionStartBarrier(Arc::clone(&self.inner.shared))));
         }
         let questions: Vec<InterceptKind> = InterceptKind::ALL
             .iter()

@@ -109,12 +109,7 @@ impl UiBackend {
                 let read = self.try_off_thread(move |context| files::read_image(&context.cwd, &path)).await;
                 Reply::Image(number, read)
             }
-            Request::Clipboard => {
-                let context = Arc::clone(&self.context);
-                Reply::Clipboard(
-                    self.spawn_task(async move { clipboard::read_clipboard(&context).await }).await,
-                )
-            }
+            Request::Clipboard => Reply::Clipboard(self.read_clipboard().await),
             Request::Providers => Reply::Providers(self.list_providers().await),
             Request::ContextUse => Reply::ContextUse(self.try_off_thread(sessions::context_use).await),
             Request::Diff => {
@@ -160,6 +155,11 @@ impl UiBackend {
         let id = session.clone();
         let messages = self.off_thread(move |context| context.open.switch_to(&id)).await;
         Reply::Conversation(session, messages.flatten())
+    }
+
+    async fn read_clipboard(&self) -> Result<String, CommandFailure> {
+        let context = Arc::clone(&self.context);
+        self.spawn_task(async move { clipboard::read_clipboard(&context).await }).await
     }
 
     async fn list_directory(&self, path: String) -> Vec<String> {

@@ -7,9 +7,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::{ApproveTool, ApproverDecision, Observer};
 
-/// The name of an approver from a closure.
-const CLOSURE: &str = "the user";
-
 /// An observer from a closure; see [`AgentBuilder::observe`](crate::AgentBuilder::observe).
 pub(crate) struct ObserverFn<F>(pub(crate) F);
 

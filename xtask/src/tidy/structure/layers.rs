@@ -20,6 +20,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "args",
             "caller",
             "pages",
+            "fetch",
             "resources",
             "hooks",
             "extensions",

@@ -111,6 +111,7 @@ pub(super) async fn read_clipboard(context: &UiContext) -> anyhow::Result<String
 }
 
 /// Runs a command and returns its output; `None` if it fails, is too slow or prints too much.
+#[expect(clippy::disallowed_methods, reason = "a program of the system, which is killed when it is too slow")]
 async fn print_clipboard(command: &[&str]) -> Option<Vec<u8>> {
     let (program, args) = command.split_first()?;
     let mut child = Command::new(program)
