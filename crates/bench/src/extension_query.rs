@@ -109,7 +109,7 @@ impl HostCandidate {
             let mut times = Vec::with_capacity(block);
             for _ in 0..block {
                 let start = Instant::now();
-                for hook in hooks.hooks_of(HookKind::BeforeToolExecute).before_tool_execute {
+                for hook in hooks.hooks_of(&[HookKind::BeforeToolExecute]).before_tool_execute {
                     let decision = hook.before_tool_execute(&cancel, &call).await;
                     ensure!(
                         decision == ToolDecision::Allow,

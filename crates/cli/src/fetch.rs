@@ -79,8 +79,8 @@ fn parse_url(text: &str) -> Result<Url, String> {
 
 /// Returns the lines of a page from this one on, within the limits of a result.
 fn show_from_line(text: &str, first: usize) -> ToolOutput {
-    let lines = text.lines().count();
-    let skipped: usize = text.split_inclusive('\n').take(first.saturating_sub(1)).map(str::len).sum();
+    let (lines, first) = (text.lines().count(), first.max(1));
+    let skipped: usize = text.split_inclusive('\n').take(first - 1).map(str::len).sum();
     let rest = text.get(skipped..).unwrap_or_default();
     if rest.is_empty() && first > 1 {
         return ToolOutput::error(format!("the page has only {lines} lines"));
@@ -88,6 +88,12 @@ fn show_from_line(text: &str, first: usize) -> ToolOutput {
     let kept = truncate::head(rest, TruncationLimits::default());
     if kept.is_whole() {
         return ToolOutput::text(rest);
+    }
+    if kept.cut_line {
+        return ToolOutput::text(format!(
+            "{}\n[line {first} of {lines} is longer; the rest is left out]",
+            kept.text
+        ));
     }
     let next = first + kept.kept_lines;
     ToolOutput::text(format!(
@@ -124,6 +130,7 @@ async fn follow_redirects(mut url: Url) -> Result<Response, String> {
         let target = response.headers().get(LOCATION).filter(|_| response.status().is_redirection());
         let Some(target) = target.and_then(|target| target.to_str().ok()) else { return Ok(response) };
         let target = url.join(target).map_err(|error| format!("{url} redirects to no URL: {error}"))?;
+        let target = parse_url(target.as_str()).map_err(|error| format!("{url} redirects: {error}"))?;
         if !is_same_host(&url, &target) {
             let hint = "fetch that URL if you want the page";
             return Err(format!("{url} redirects to another host: {target}; {hint}"));
@@ -250,6 +257,7 @@ mod tests {
             "/here" => ("302 Found", "location: /data\r\n".into(), Vec::new()),
             "/away" => ("301 Moved Permanently", "location: http://127.0.0.2/x\r\n".into(), Vec::new()),
             "/file" => ("302 Found", "location: file:///etc/passwd\r\n".into(), Vec::new()),
+            "/named" => ("302 Found", "location: //me:key@127.0.0.1/\r\n".into(), Vec::new()),
             "/loop" => ("302 Found", "location: /loop\r\n".into(), Vec::new()),
             _ => ("404 Not Found", of_type("text/html"), b"<p>No such page</p>".into()),
         }
@@ -294,7 +302,11 @@ mod tests {
         let (text, is_error) = call(&format!(r#"{{"url":"{server}/lines","offset":5001}}"#)).await;
         assert_eq!((text.as_str(), is_error), ("the page has only 5000 lines", true));
         let (text, _) = fetch(&format!("{server}/long")).await;
-        assert!(text.len() < 100 * 1024, "{}", text.len());
+        let note = "\n[line 1 of 2 is longer; the rest is left out]";
+        assert!(text.ends_with(note) && text.len() < 60 * 1024, "{}", text.len());
+        let (text, _) = call(&format!(r#"{{"url":"{server}/long","offset":2}}"#)).await;
+        assert_eq!(text, "[the page is longer; only its first 512 KB were read]");
+        assert_eq!(call(&format!(r#"{{"url":"{server}/data","offset":0}}"#)).await.0, r#"{"a":1}"#);
     }
 
     #[tokio::test]
@@ -307,7 +319,9 @@ mod tests {
         );
         assert_eq!((text, is_error), (expect, true));
         let (text, is_error) = fetch(&format!("{server}/file")).await;
-        assert!(is_error && text.contains("another host: file:///etc/passwd"), "{text}");
+        assert!(is_error && text.contains("file:///etc/passwd is not a web page"), "{text}");
+        let (text, is_error) = fetch(&format!("{server}/named")).await;
+        assert!(is_error && text.ends_with("a URL with a user name or a password is not fetched"), "{text}");
         let (text, is_error) = fetch(&format!("{server}/loop")).await;
         assert_eq!((text, is_error), (format!("{server}/loop: more than 5 redirects"), true));
     }

@@ -1,58 +1,46 @@
 //! `ConfiguredAgent`: an agent with the user's settings, for programs that embed one.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use haft_core::compact::CompactSettings;
 use haft_core::model::Model;
-use haft_core::prompt::SystemPrompt;
-use haft_core::tool::Tool;
 use haft_core::{Agent, AgentBuilder};
-use haft_launch::Launcher;
-use haft_protocol::names::lists_tool;
 use haft_protocol::project::{Project, ProjectTrust};
 use haft_providers::{
     ChooseError, FallbackModel, ModelPreference, ModelsError, ModelsFile, OpenError, choose_model,
     split_provider,
 };
-use haft_tools::builtin_tools;
 
 use crate::auth::{AuthError, AuthFile};
 use crate::file::ConfigError;
 use crate::home::{Home, HomeError};
-use crate::keys::{
-    CompactionSettings, ConfigLayer, LayerError, LayerSource, Settings, ToolSandboxLevel, ToolSettings,
-};
+use crate::keys::{CompactionSettings, ConfigLayer, LayerError, LayerSource, Settings, ToolSettings};
 use crate::layers::{Config, ConfigFiles};
 use crate::machine::MachineWithKeys;
-use crate::tool_sandbox::{ProtectedDirs, ToolSetupError, sandbox_fact, tool_environment};
+use crate::tool_sandbox::sandbox_fact;
 
-/// The tools that start commands.
-const COMMAND_TOOLS: [&str; 2] = ["bash", "job"];
-
-/// An agent with the settings of the user: the model, the thinking level, the built-in tools and the limits.
+/// An agent with the settings of the user: the model with its fallbacks, the thinking level and the limits.
 ///
 /// Reads `config.toml`, `models.json` and `auth.json` in the user's directory of haft, and the environment variables that
-/// set keys of `config.toml`. Does not read files of projects, and starts neither extensions nor process hooks.
+/// set keys of `config.toml`. Does not read files of projects. The agent has no tools, because the user's gates, process
+/// hooks and sandbox apply to the tools of `haft` and not to those of your program.
 ///
 /// ```no_run
 /// use haft_config::ConfiguredAgent;
 ///
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-/// let configured = ConfiguredAgent::of_user("/srv/app")?;
-/// let agent = configured.agent_builder().await?.instructions("You review changes.").build()?;
-/// println!("{}", agent.prompt("Is src/lib.rs tidy?").await?);
+/// let configured = ConfiguredAgent::of_user()?;
+/// let agent = configured.agent_builder().await?.instructions("You answer in one word.").build()?;
+/// println!("{}", agent.prompt("Which planet is the largest?").await?);
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Debug)]
 pub struct ConfiguredAgent {
-    home: Home,
-    dir: PathBuf,
     config: Config,
     models: ModelsFile,
     auth: AuthFile,
-    launcher: Option<Launcher>,
 }
 
 /// The reason why the user's settings give no agent.
@@ -74,9 +62,6 @@ pub enum ConfiguredAgentError {
     /// `auth.json` cannot be used.
     #[error(transparent)]
     Keys(#[from] AuthError),
-    /// The settings of the tools have a mistake.
-    #[error(transparent)]
-    Tools(#[from] ToolSetupError),
     /// No model can be chosen.
     #[error(transparent)]
     Choose(#[from] ChooseError),
@@ -98,35 +83,28 @@ impl std::fmt::Debug for ConfiguredAgentError {
 }
 
 impl ConfiguredAgent {
-    /// Reads the settings of the user for an agent in the directory `dir`.
+    /// Reads the settings of the user.
     ///
     /// # Errors
     /// [`ConfiguredAgentError`] when the directory of haft is not known, or a file has a mistake.
-    pub fn of_user(dir: impl AsRef<Path>) -> Result<Self, ConfiguredAgentError> {
-        Self::from_home(Home::locate()?, dir)
+    pub fn of_user() -> Result<Self, ConfiguredAgentError> {
+        Self::from_home(&Home::locate()?)
     }
 
-    /// Reads the settings in this directory of haft for an agent in the directory `dir`.
+    /// Reads the settings in this directory of haft.
     ///
     /// # Errors
     /// [`ConfiguredAgentError`] when a file has a mistake.
-    pub fn from_home(home: Home, dir: impl AsRef<Path>) -> Result<Self, ConfiguredAgentError> {
-        let dir = std::path::absolute(&dir).unwrap_or_else(|_| dir.as_ref().to_owned());
-        let project = Project { dir: dir.clone(), trust: ProjectTrust::Untrusted };
+    pub fn from_home(home: &Home) -> Result<Self, ConfiguredAgentError> {
+        // Files of an untrusted project are not read.
+        let project = Project { dir: home.root().to_owned(), trust: ProjectTrust::Untrusted };
         let models = ModelsFile::load(&home.models_file())?;
         let split = |model: &str, beside: Option<&str>| split_provider(model, beside, &models);
         let env = ConfigLayer::from_env(|name| std::env::var(name).ok())?;
         let flags = ConfigLayer::empty(LayerSource::Flags);
-        let config = ConfigFiles::read(&home, &project)?.merge(flags, env, &split)?;
+        let config = ConfigFiles::read(home, &project)?.merge(flags, env, &split)?;
         let auth = AuthFile::load(&home.auth_file())?;
-        Ok(Self { home, dir, config, models, auth, launcher: None })
-    }
-
-    /// Adds the launcher that runs the commands of tools in the user's sandbox. Without a launcher, the agent has `bash`
-    /// and `job` only if the user set `tools.sandbox` to `full`.
-    #[must_use]
-    pub fn with_launcher(self, launcher: Launcher) -> Self {
-        Self { launcher: Some(launcher), ..self }
+        Ok(Self { config, models, auth })
     }
 
     /// Returns the settings, each with its origin.
@@ -134,17 +112,13 @@ impl ConfiguredAgent {
         &self.config
     }
 
-    /// Opens the model, and returns the builder of the agent. Add an approver with
-    /// [`approve`](AgentBuilder::approve): otherwise calls that the sandbox does not permit are denied.
+    /// Opens the model, and returns the builder of the agent.
     ///
     /// # Errors
-    /// [`ConfiguredAgentError`] when no model is available, or the settings of the tools have a mistake.
+    /// [`ConfiguredAgentError`] when no model is available.
     pub async fn agent_builder(&self) -> Result<AgentBuilder, ConfiguredAgentError> {
         let settings = &self.config.settings;
-        let facts = environment_facts(&self.dir, &self.config.tools);
         let builder = Agent::builder(self.open_model().await?)
-            .tools(self.tools()?)
-            .system_prompt(SystemPrompt::default().with_facts(facts))
             .thinking(settings.thinking.value)
             .compaction(CompactSettings::from(&self.config.compaction));
         Ok(match &settings.max_steps {
@@ -177,23 +151,6 @@ impl ConfiguredAgent {
     async fn open(&self, preference: ModelPreference) -> Result<Arc<dyn Model>, ConfiguredAgentError> {
         let chosen = choose_model(preference, &self.models, &MachineWithKeys::new(&self.auth)).await?;
         Ok(chosen.choice.open()?)
-    }
-
-    /// Returns the built-in tools that the user's settings permit. Leaves out the tools in `tools.approve`.
-    ///
-    /// # Errors
-    /// [`ToolSetupError`] when the settings of the tools have a mistake.
-    pub fn tools(&self) -> Result<Vec<Arc<dyn Tool>>, ToolSetupError> {
-        let settings = &self.config.tools;
-        let dirs = ProtectedDirs { home: &self.home, unpinned_code: &[] };
-        let environment = tool_environment(dirs, &self.dir, settings, self.launcher.clone())?;
-        let has_commands = self.launcher.is_some() || settings.sandbox.value == ToolSandboxLevel::Full;
-        let is_permitted = |tool: &Arc<dyn Tool>| {
-            let name = tool.spec().name.clone();
-            (has_commands || !COMMAND_TOOLS.contains(&name.as_str()))
-                && !lists_tool(&settings.approve.value, &name)
-        };
-        Ok(builtin_tools(Arc::new(environment)).into_iter().filter(is_permitted).collect())
     }
 }
 
@@ -261,49 +218,22 @@ mod tests {
     fn configured(config: &str) -> (tempfile::TempDir, Result<ConfiguredAgent, ConfiguredAgentError>) {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::at(dir.path().join("home"));
-        std::fs::create_dir_all(dir.path().join("work")).unwrap();
         std::fs::create_dir_all(home.root()).unwrap();
         let script = home.root().join("script.json");
         std::fs::write(&script, r#"{"steps": [{"say": [{"text": "ok"}]}]}"#).unwrap();
         let model = format!("provider = \"scripted\"\nmodel = {script:?}\n");
         std::fs::write(home.config_file(), format!("{model}{config}")).unwrap();
-        let configured = ConfiguredAgent::from_home(home, dir.path().join("work"));
+        let configured = ConfiguredAgent::from_home(&home);
         (dir, configured)
-    }
-
-    #[track_caller]
-    fn check_tools(config: &str, expect: &[&str]) {
-        let (_dir, configured) = configured(config);
-        let tools = configured.unwrap().tools().unwrap();
-        assert_eq!(tools.iter().map(|tool| tool.spec().name.clone()).collect::<Vec<_>>(), expect);
-    }
-
-    #[test]
-    fn tools_depend_on_the_sandbox_and_on_approvals() {
-        check_tools("", &["read", "edit", "write", "grep", "find", "ls"]);
-        check_tools("[tools]\napprove = [\"edit\", \"write\"]", &["read", "grep", "find", "ls"]);
-        check_tools("[tools]\napprove = [\"*\"]", &[]);
-        let all = ["read", "bash", "job", "edit", "write", "grep", "find", "ls"];
-        check_tools("[tools]\nsandbox = \"full\"", &all);
-    }
-
-    #[test]
-    fn launcher_adds_the_tools_that_run_commands() {
-        let (_dir, configured) = configured("");
-        let launcher = Launcher::this_program("__launcher").unwrap();
-        let tools = configured.unwrap().with_launcher(launcher).tools().unwrap();
-        let names: Vec<_> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
-        assert!(COMMAND_TOOLS.iter().all(|name| names.iter().any(|other| other == name)), "{names:?}");
     }
 
     #[tokio::test]
     async fn agent_has_model_and_limits_of_the_user() {
-        let (dir, configured) = configured("max_steps = 3\nthinking = \"low\"\n");
+        let (_dir, configured) = configured("max_steps = 3\nthinking = \"low\"\n");
         let agent = configured.unwrap().agent_builder().await.unwrap().build().unwrap();
         assert_eq!(agent.model().to_string(), "scripted/script");
         assert_eq!(agent.thinking().name(), "low");
-        let facts = agent.system_prompt().facts;
-        assert_eq!(facts[0], format!("Working directory: {}", dir.path().join("work").display()));
+        assert!(agent.tools().is_empty(), "the gates of the user would not see their calls");
         assert_eq!(agent.prompt("Hi").await.unwrap(), "ok");
     }
 
@@ -314,32 +244,5 @@ mod tests {
         let (_dir, named) = configured("fallback = [\"x\"]\n");
         let error = named.unwrap().agent_builder().await.unwrap_err();
         assert_eq!(error.to_string(), "fallback \"x\" is not of the form provider/model");
-        let (_dir, hidden) = configured("[tools]\nhide = [\"notes\"]\n");
-        let error = hidden.unwrap().agent_builder().await.unwrap_err();
-        assert!(
-            matches!(error, ConfiguredAgentError::Tools(ToolSetupError::Path { key: "tools.hide", .. })),
-            "{error:?}"
-        );
-    }
-
-    #[cfg(unix)]
-    #[tokio::test]
-    async fn tools_stay_in_the_sandbox() {
-        use haft_core::tool::ToolContext;
-        use haft_protocol::content::{ToolCall, joined_text};
-
-        let (dir, configured) = configured("");
-        let outside = dir.path().join("home/stolen");
-        let args = serde_json::json!({"path": outside, "content": "x"});
-        let call = ToolCall {
-            id: "t1".parse().unwrap(),
-            name: "write".into(),
-            args: haft_protocol::RawJson::from_value(&args).unwrap(),
-        };
-        let tools = configured.unwrap().tools().unwrap();
-        let write = tools.iter().find(|tool| tool.spec().name == "write").unwrap();
-        let context = ToolContext::new(haft_core::CancellationToken::new(), |_| {});
-        let output = write.execute(context, call).await;
-        assert!(output.is_error && !outside.exists(), "{}", joined_text(&output.content));
     }
 }

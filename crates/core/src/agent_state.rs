@@ -10,7 +10,7 @@ use haft_protocol::names;
 
 use crate::compact::CompactSettings;
 use crate::emitter::notify_observers;
-use crate::hooks::{HookSet, HookSource, ListedHook, Observer, PromptSection};
+use crate::hooks::{HookKind, HookSet, HookSource, ListedHook, Observer, PromptSection};
 use crate::jobs::BackgroundJobs;
 use crate::model::{Model, ModelSource, RequestOptions, RequestReview, ThinkingLevel};
 use crate::prompt::SystemPrompt;
@@ -144,7 +144,20 @@ impl AgentState {
     /// Returns the current hooks of a kind, for example `dyn BeforeTurn`: the agent's own, then those of each source.
     pub(crate) fn current_hooks<H: ListedHook + ?Sized>(&self) -> Vec<Arc<H>> {
         let mut hooks = H::list(&self.config.hooks).to_vec();
-        hooks.extend(self.config.sources.iter().flat_map(|source| H::take_list(source.hooks_of(H::KIND))));
+        hooks.extend(self.config.sources.iter().flat_map(|source| H::take_list(source.hooks_of(&[H::KIND]))));
+        hooks
+    }
+
+    /// Returns the hooks and the approvers of tool calls at one moment: a reload of extensions between them could lose a
+    /// gate.
+    pub(crate) fn current_gates(&self) -> HookSet {
+        let own = &self.config.hooks;
+        let mut hooks = HookSet::default();
+        hooks.before_tool_execute.clone_from(&own.before_tool_execute);
+        hooks.approve_tool.clone_from(&own.approve_tool);
+        for source in &self.config.sources {
+            hooks.extend(source.hooks_of(&[HookKind::BeforeToolExecute, HookKind::ApproveTool]));
+        }
         hooks
     }
 }

@@ -6,7 +6,8 @@
 //! events. The [`scope`](RefusalScope) of a [`Refusal`] determines how much work ends with the refused action.
 //!
 //! The first argument of every hook is the cancellation token of the run. A cancelled hook should return soon; the
-//! action does not happen, whatever the hook decides. A panic counts as a refusal.
+//! action does not happen, whatever the hook decides. A panic of [`BeforeTurn`], of the hooks of a request and of its
+//! answer, of a message, and of a tool call counts as a refusal. A panic of another hook has no effect.
 //!
 //! # Names
 //!

@@ -53,6 +53,8 @@ pub struct Run {
     agent: Weak<AgentState>,
     events: emitter::EventReceiver,
     done: bool,
+    /// The text of the last answer so far.
+    answer: String,
     output: OutputSlot,
     cancel: CancellationToken,
     /// The tokens of the owner, which cancel the run.
@@ -74,6 +76,7 @@ impl Run {
             agent: weak,
             events,
             done: false,
+            answer: String::new(),
             output,
             parents: Vec::new(),
             _cancel_on_drop: cancel.clone().drop_guard(),
@@ -149,17 +152,20 @@ impl Run {
         &mut self,
         watch: impl Fn(&AgentEvent) + Send,
     ) -> Result<String, TurnError> {
-        let mut answer = String::new();
         while let Some(event) = self.next().await {
             watch(&event);
-            if let AgentEvent::AssistantMessage { content, .. } = event {
-                answer = text_of(&content);
-            } else if let AgentEvent::TurnStart { .. } | AgentEvent::TurnDiscarded { .. } = event {
-                // The text of an earlier step is not the answer.
-                answer.clear();
-            }
         }
-        self.ended_outcome().map(|()| answer)
+        self.ended_outcome().map(|()| std::mem::take(&mut self.answer))
+    }
+
+    /// Keeps the text of the last answer, so that it is also known to a caller that has read the events.
+    fn note_answer(&mut self, event: &AgentEvent) {
+        if let AgentEvent::AssistantMessage { content, .. } = event {
+            self.answer = text_of(content);
+        } else if let AgentEvent::TurnStart { .. } | AgentEvent::TurnDiscarded { .. } = event {
+            // The text of an earlier step is not the answer.
+            self.answer.clear();
+        }
     }
 
     fn ended_outcome(&self) -> Result<(), TurnError> {
@@ -252,6 +258,7 @@ impl Stream for Run {
             Poll::Ready(_) if self.done => Poll::Ready(None),
             Poll::Ready(event) => {
                 self.done = matches!(event, Some(AgentEvent::Done));
+                event.iter().for_each(|event| self.note_answer(event));
                 next
             }
             Poll::Pending => Poll::Pending,

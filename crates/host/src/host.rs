@@ -40,6 +40,7 @@ use crate::agent::wait_points::SessionStartBarrier;
 use crate::session::ExtensionState;
 use crate::supervision::config::HostConfig;
 use crate::wire::fault::FaultCode;
+use active_extensions::ActiveExtensions;
 pub use active_extensions::ExtensionCommand;
 pub use builder::HostBuilder;
 pub use commands::{CommandError, CommandOutcome};
@@ -239,6 +240,36 @@ impl Host {
         }
     }
 
+    /// Adds the hooks of one kind.
+    fn add_hooks(&self, hooks: &mut HookSet, kind: HookKind, set: &ActiveExtensions) {
+        if kind == HookKind::Observer {
+            hooks.observers = self.observers(&set.entries);
+            return;
+        }
+        if kind == HookKind::BeforeToolExecute
+            && let Some(why) = set.blocked.clone()
+        {
+            hooks.before_tool_execute.push(Arc::new(DenyAllHook { why }));
+        }
+        // A prompt first waits for the handlers of the session start.
+        if kind == HookKind::BeforeAgentStart && !self.inner.shared.session_start.is_settled() {
+            hooks.before_agent_start.push(Arc::new(SessionStartBarrier(Arc::clone(&self.inner.shared))));
+        }
+        let questions: Vec<InterceptKind> = InterceptKind::ALL
+            .iter()
+            .copied()
+            .filter(|question| hook_kind(*question) == Some(kind))
+            .collect();
+        let context = Arc::new(self.hook_context());
+        for entry in &set.entries {
+            let takes_part =
+                entry.with_view(|now| questions.iter().any(|&question| now.takes_part(question)));
+            if takes_part && !self.inner.gates.is_disabled(entry.name()) {
+                add_hook(hooks, kind, Arc::clone(entry), &context);
+            }
+        }
+    }
+
     /// Returns the observers that pass events to these extensions.
     fn observers(&self, entries: &[Arc<ManagedExtension>]) -> Vec<Arc<dyn hooks::Observer>> {
         let (foreign, native): (Vec<_>, Vec<_>) =
@@ -317,39 +348,14 @@ impl HookSource for Host {
     }
 
     fn hooks(&self) -> HookSet {
-        let mut hooks = HookSet::default();
-        HookKind::ALL.iter().for_each(|&kind| hooks.extend(self.hooks_of(kind)));
-        hooks
+        self.hooks_of(HookKind::ALL)
     }
 
-    fn hooks_of(&self, kind: HookKind) -> HookSet {
+    fn hooks_of(&self, kinds: &[HookKind]) -> HookSet {
         let mut hooks = HookSet::default();
         let set = self.inner.set();
-        if kind == HookKind::Observer {
-            hooks.observers = self.observers(&set.entries);
-            return hooks;
-        }
-        if kind == HookKind::BeforeToolExecute
-            && let Some(why) = set.blocked.clone()
-        {
-            hooks.before_tool_execute.push(Arc::new(DenyAllHook { why }));
-        }
-        // A prompt first waits for the handlers of the session start.
-        if kind == HookKind::BeforeAgentStart && !self.inner.shared.session_start.is_settled() {
-            hooks.before_agent_start.push(Arc::new(SessionStartBarrier(Arc::clone(&self.inner.shared))));
-        }
-        let questions: Vec<InterceptKind> = InterceptKind::ALL
-            .iter()
-            .copied()
-            .filter(|question| hook_kind(*question) == Some(kind))
-            .collect();
-        let context = Arc::new(self.hook_context());
-        for entry in &set.entries {
-            let takes_part =
-                entry.with_view(|now| questions.iter().any(|&question| now.takes_part(question)));
-            if takes_part && !self.inner.gates.is_disabled(entry.name()) {
-                add_hook(&mut hooks, kind, Arc::clone(entry), &context);
-            }
+        for &kind in kinds {
+            self.add_hooks(&mut hooks, kind, &set);
         }
         hooks
     }

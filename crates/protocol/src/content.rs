@@ -43,6 +43,11 @@ impl ContentBlock {
         Self::Text { text: text.into() }
     }
 
+    /// Creates an image block from a MIME type such as `image/png` and base64 data.
+    pub fn image(mime_type: impl Into<String>, data: impl Into<ImageData>) -> Self {
+        Self::Image(Image { mime_type: mime_type.into(), data: data.into() })
+    }
+
     /// Returns the text of a text block.
     pub fn as_text(&self) -> Option<&str> {
         match self {

@@ -28,8 +28,8 @@ tagged_enum! {
     #[derive(Debug, Clone, PartialEq)]
     #[non_exhaustive]
     pub enum AgentEvent = "AgentEvent" {
-        /// The session of the run. The first event of a run, and sent again if the run continues in
-        /// another file.
+        /// The session of the run. `haft rpc` and `haft --json` send it as the first event of a run, and
+        /// again if the run continues in another file. The library sends only the second.
         Session {
             /// The session's id.
             id: String,

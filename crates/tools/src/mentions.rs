@@ -24,6 +24,9 @@ use crate::read::{ReadArgs, ReadTool};
 /// The maximum number of files in one prompt.
 const MOST_FILES: usize = 20;
 
+/// The maximum number of web pages in one prompt: each may take as long as the tool allows.
+const MOST_PAGES: usize = 3;
+
 /// The maximum number of words of one prompt that may be mentions: a pasted log can have any number.
 const MOST_MENTIONS: usize = 200;
 
@@ -94,18 +97,26 @@ impl FileMentions {
         })
     }
 
-    /// Attaches mentioned web pages, too: `@https://…`. The tool has the argument `url`. The user names the page, so it
-    /// is read also if the model has no such tool.
+    /// Attaches mentioned web pages, too: `@https://…`, up to three. The tool has the argument `url`. A person at the
+    /// screen names the page, so it is read also if the model has no such tool. A printed prompt may contain the text of
+    /// another program, so its pages are not read.
     #[must_use]
     pub fn with_pages(self, fetch: Arc<dyn Tool>) -> Self {
         Self { fetch: Some(fetch), ..self }
     }
 
     /// Returns the mention with its place; tries the spellings in order.
-    async fn find_place(&self, spellings: Vec<FileMention>) -> Option<(FileMention, MentionedPlace)> {
+    async fn find_place(
+        &self,
+        spellings: Vec<FileMention>,
+        reads_pages: bool,
+    ) -> Option<(FileMention, MentionedPlace)> {
         // A URL may contain a colon with a number, and ends before the punctuation of the sentence.
         let shortest = spellings.iter().rfind(|mention| mention.lines.is_none());
         if let (Some(fetch), Some(page)) = (&self.fetch, shortest.filter(|mention| mention.is_page())) {
+            if !reads_pages {
+                return None;
+            }
             return Some((page.clone(), MentionedPlace::Page(Arc::clone(fetch))));
         }
         for mention in spellings {
@@ -151,9 +162,10 @@ impl OnInput for FileMentions {
         if !is_typed || !input.text.contains('@') {
             return UserInputDecision::Keep;
         }
-        let (mut changed, mut seen, mut bytes) = (input.clone(), BTreeSet::new(), 0);
+        let (mut changed, mut seen, mut bytes, mut pages) = (input.clone(), BTreeSet::new(), 0, 0);
         for spellings in find_mentions(&input.text).into_iter().take(MOST_MENTIONS) {
-            let Some((mention, place)) = self.find_place(spellings).await else { continue };
+            let reads_pages = input.source == InputSource::Interactive && pages < MOST_PAGES;
+            let Some((mention, place)) = self.find_place(spellings, reads_pages).await else { continue };
             if !seen.insert(mention.clone()) {
                 continue;
             }
@@ -162,6 +174,7 @@ impl OnInput for FileMentions {
                 changed.attached.push(AttachedFile::new(mention.name(), text));
                 continue;
             }
+            pages += usize::from(matches!(place, MentionedPlace::Page(_)));
             let output = self.read_place(cancel, &mention, &place).await;
             let text = joined_text(&output.content);
             let text = self.filter.apply(&text).unwrap_or(text);
@@ -317,6 +330,15 @@ mod tests {
         let attached = changed.attached.into_iter().map(|page| (page.name, page.text)).collect::<Vec<_>>();
         let url = "https://a.example:80/x.html";
         assert_eq!(attached, pairs(&[(url, &format!(r#"{{"url":"{url}"}}"#))]));
+        let many = "@http://a/1 @http://a/2 @http://a/3 @http://a/4 @http://a/1";
+        for (source, expect) in [(InputSource::Interactive, 3), (InputSource::Print, 0)] {
+            let decision = hook.on_input(&cancel, &UserInput::new(many, source)).await;
+            let attached = match decision {
+                UserInputDecision::Change(changed) => changed.attached.len(),
+                UserInputDecision::Keep | UserInputDecision::Handled => 0,
+            };
+            assert_eq!(attached, expect, "{source:?}");
+        }
     }
 
     #[tokio::test]

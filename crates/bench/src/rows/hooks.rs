@@ -199,7 +199,7 @@ impl HookHost {
 
     /// Asks the hook about a tool call, which it allows.
     fn query_tool_call(&self, call: &ToolCall) -> Result<()> {
-        let hooks = self.host.hook_source().hooks_of(HookKind::BeforeToolExecute).before_tool_execute;
+        let hooks = self.host.hook_source().hooks_of(&[HookKind::BeforeToolExecute]).before_tool_execute;
         let call = call.clone();
         let asking = async move {
             for hook in hooks {
@@ -214,7 +214,7 @@ impl HookHost {
 
     /// Asks the hook about a request, which it leaves unchanged.
     fn query_request(&self, request: &Arc<OutgoingRequest>) -> Result<()> {
-        let hooks = self.host.hook_source().hooks_of(HookKind::BeforeModelRequest).before_model_request;
+        let hooks = self.host.hook_source().hooks_of(&[HookKind::BeforeModelRequest]).before_model_request;
         let hook = hooks.into_iter().next().context("the hook did not start")?;
         let request = Arc::clone(request);
         let asking = async move { hook.before_model_request(&CancellationToken::new(), &request).await };

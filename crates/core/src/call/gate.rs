@@ -17,7 +17,7 @@ use crate::agent_state::{LazyValidator, OfferedTools};
 use crate::chain::{CallRewrite, ChainCall, ChainOutcome, ChainStep, InvalidRewrite, ToolChain, Verdict};
 use crate::hooks::{
     AfterBlock, ApproveTool, ApproverDecision, AttributedRefusal, BeforeToolExecute, GateClock, HookRole,
-    PendingCall, Refusal, RefusalScope, ToolDecision,
+    HookSet, PendingCall, Refusal, RefusalScope, ToolDecision,
 };
 use crate::run_context::{NoDecision, PANICKED, RunContext};
 use crate::schema::SchemaValidator;
@@ -137,8 +137,8 @@ impl<'a> ToolGate<'a> {
         scope: GateScope<'a>,
     ) -> Self {
         let call = ToolCall { args, ..call.clone() };
-        let mut hooks = run.agent.current_hooks::<dyn BeforeToolExecute>();
-        let mut approvers = run.agent.current_hooks::<dyn ApproveTool>();
+        let HookSet { before_tool_execute: mut hooks, approve_tool: mut approvers, .. } =
+            run.agent.current_gates();
         if let Some(caller) = &run.caller {
             // An extension that waits for its own call may have no other thread to answer on, so it is not asked.
             hooks.retain(|hook| !hook.belongs_to(caller));

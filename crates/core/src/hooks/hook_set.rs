@@ -140,9 +140,9 @@ pub trait HookSource: Send + Sync {
     /// Returns the current hooks, in order.
     fn hooks(&self) -> HookSet;
 
-    /// Returns the current hooks of one kind, in order. Hooks of other kinds in the set are ignored. The agent calls
-    /// only this method, so a source with many hooks can leave out the others.
-    fn hooks_of(&self, _kind: HookKind) -> HookSet {
+    /// Returns the current hooks of these kinds at one moment, in order. Hooks of other kinds in the set are ignored. The
+    /// agent calls only this method, so a source with many hooks can leave out the others.
+    fn hooks_of(&self, _kinds: &[HookKind]) -> HookSet {
         self.hooks()
     }
 

@@ -30,7 +30,7 @@ forward_trait!(Observer for [Arc] {
 forward_trait!(HookSource for [Arc] {
     async late_tool(cancel: &CancellationToken, name: &str) -> Option<Arc<dyn Tool>>;
     fn hooks() -> HookSet;
-    fn hooks_of(kind: HookKind) -> HookSet;
+    fn hooks_of(kinds: &[HookKind]) -> HookSet;
 });
 forward_trait!(OnInput for [Arc] {
     async on_input(cancel: &CancellationToken, input: &UserInput) -> UserInputDecision;

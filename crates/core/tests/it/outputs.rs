@@ -37,6 +37,18 @@ async fn answer_becomes_a_value_of_its_type() {
 }
 
 #[tokio::test]
+async fn answer_is_known_after_the_events_were_read() {
+    let script = Script::new(vec![says(OSLO), says("Hi.")]);
+    let agent = script.agent().build().unwrap();
+    let mut run = agent.prompt("Where?").with_output(place_schema());
+    while run.next().await.is_some() {}
+    assert_eq!(run.answer_as::<Place>().await.unwrap().city, "Oslo");
+    let mut run = agent.prompt("Hello");
+    while run.next().await.is_some() {}
+    assert_eq!(run.answer().await.unwrap(), "Hi.");
+}
+
+#[tokio::test]
 async fn model_corrects_its_answer() {
     let script = Script::new(vec![says("It is in Oslo."), says(r#"{"town":"Oslo"}"#), says(OSLO)]);
     let agent = script.agent().build().unwrap();

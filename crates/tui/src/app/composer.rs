@@ -231,6 +231,27 @@ impl Composer {
         true
     }
 
+    /// Inserts the text of the clipboard, whatever is in front of the composer meanwhile; `None` if it could not be read.
+    /// Ignores a reply that comes after its prompt was sent.
+    pub(super) fn accept_clipboard(&mut self, text: Option<&str>, out: &mut Outbox) {
+        if !self.pastes.take_clipboard_request() {
+            return;
+        }
+        if let Some(text) = text {
+            self.paste(text, out);
+        }
+        if let Some(when) = self.pastes.take_delayed_submit() {
+            out.push_intent(ComponentIntent::Submit(when));
+        }
+    }
+
+    fn paste(&mut self, text: &str, out: &mut Outbox) {
+        if let PasteOutcome::Images { text, paths } = self.editor.paste(text, Path::is_absolute) {
+            self.pastes.request_images(text, paths, out);
+        }
+        self.update_popup();
+    }
+
     pub(super) fn update_popup(&mut self) {
         if self.history.shows_unedited_prompt(&self.editor.content()) {
             // Up and down must keep moving through the history, even if a prompt in it is a command.
@@ -383,7 +404,7 @@ impl Composer {
                 self.edited = Some(self.editor.content());
                 scope.out.push_effect(Effect::OpenEditor(self.editor.submission().text));
             }
-            Prompt::Paste => scope.out.ask_backend(BackendRequest::Clipboard),
+            Prompt::Paste => self.pastes.request_clipboard(scope.out),
         }
     }
 
@@ -519,10 +540,7 @@ impl Component for Composer {
             search.set_query(&self.history, field.text());
             return InputOutcome::Handled;
         }
-        if let PasteOutcome::Images { text, paths } = self.editor.paste(text, Path::is_absolute) {
-            self.pastes.request_images(text, paths, scope.out);
-        }
-        self.update_popup();
+        self.paste(text, scope.out);
         InputOutcome::Handled
     }
 }

@@ -1,4 +1,5 @@
-//! Pasted paths that may be images. A paste stays text until its files have been read.
+//! Pastes that are not complete: paths that may be images, which stay text until their files have been read, and the
+//! clipboard while it is read.
 
 use std::path::PathBuf;
 
@@ -9,6 +10,7 @@ use crate::queue::DeliveryTime;
 #[derive(Debug, Default)]
 pub(super) struct PendingPastes {
     waiting: Vec<ImagePathPaste>,
+    awaits_clipboard: bool,
     /// The prompt to send after all pastes are resolved.
     delayed_submit: Option<DeliveryTime>,
 }
@@ -30,6 +32,17 @@ impl PendingPastes {
             out.ask_backend(BackendRequest::Image { number, path });
         }
         self.waiting.push(ImagePathPaste { text, paths, unresolved });
+    }
+
+    pub(super) fn request_clipboard(&mut self, out: &mut Outbox) {
+        if !std::mem::replace(&mut self.awaits_clipboard, true) {
+            out.ask_backend(BackendRequest::Clipboard);
+        }
+    }
+
+    /// Returns true if the text still awaits the clipboard: no prompt was sent since the request.
+    pub(super) fn take_clipboard_request(&mut self) -> bool {
+        std::mem::take(&mut self.awaits_clipboard)
     }
 
     pub(super) fn is_waiting_for(&self, number: u64) -> bool {
@@ -56,7 +69,7 @@ impl PendingPastes {
     /// Delays a prompt until its pastes are resolved. Returns false if the prompt can be sent now; a second attempt
     /// always can.
     pub(super) fn delay_submit(&mut self, when: DeliveryTime) -> bool {
-        let waits = !self.waiting.is_empty() && self.delayed_submit.is_none();
+        let waits = !self.is_resolved() && self.delayed_submit.is_none();
         match waits {
             true => self.delayed_submit = Some(when),
             false => *self = Self::default(),
@@ -66,7 +79,12 @@ impl PendingPastes {
 
     /// Takes the delayed prompt after all pastes are resolved.
     pub(super) fn take_delayed_submit(&mut self) -> Option<DeliveryTime> {
-        self.delayed_submit.take_if(|_| self.waiting.is_empty())
+        let is_resolved = self.is_resolved();
+        self.delayed_submit.take_if(|_| is_resolved)
+    }
+
+    fn is_resolved(&self) -> bool {
+        self.waiting.is_empty() && !self.awaits_clipboard
     }
 
     /// Cancels the delayed prompt.

@@ -190,7 +190,6 @@ fn agent_has_the_settings_of_the_user() {
     );
     let expect = [
         "model: scripted/script",
-        "tools: read, edit, write, grep, find, ls",
         "stopped after 1 steps (the step limit); raise the limit or split the task",
     ];
     assert_eq!(output.lines().collect::<Vec<_>>(), expect);

@@ -8,6 +8,7 @@ use std::process::Stdio;
 use anyhow::{Context as _, bail};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use haft_config::RPC_TOKEN_VARIABLES;
 use tokio::io::AsyncReadExt as _;
 use tokio::process::Command;
 use tokio::time::timeout;
@@ -41,7 +42,7 @@ enum ImageForm {
 }
 
 const WAYLAND: ClipboardCommands = ClipboardCommands {
-    text: &["wl-paste", "--no-newline", "--type", "text"],
+    text: &["wl-paste", "--no-newline", "--type", "text/plain"],
     image: &["wl-paste", "--type", "image/png"],
     image_form: ImageForm::Png,
 };
@@ -59,7 +60,12 @@ const MACOS: ClipboardCommands = ClipboardCommands {
 };
 
 const WINDOWS: ClipboardCommands = ClipboardCommands {
-    text: &["powershell.exe", "-NoProfile", "-Command", "Get-Clipboard -Raw"],
+    text: &[
+        "powershell.exe",
+        "-NoProfile",
+        "-Command",
+        "[Console]::OutputEncoding = [Text.Encoding]::UTF8; [Console]::Out.Write((Get-Clipboard -Raw))",
+    ],
     image: &[
         "powershell.exe",
         "-NoProfile",
@@ -75,6 +81,10 @@ const WINDOWS: ClipboardCommands = ClipboardCommands {
 
 /// Returns the commands for the desktop of this environment, the likeliest first.
 fn find_commands(variable: impl Fn(&str) -> bool) -> Vec<&'static ClipboardCommands> {
+    // Over ssh, the desktop is on another machine.
+    if variable("SSH_CONNECTION") {
+        return Vec::new();
+    }
     if cfg!(target_os = "macos") {
         return vec![&MACOS];
     }
@@ -94,17 +104,16 @@ pub(super) async fn read_clipboard(context: &UiContext) -> anyhow::Result<String
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let mut worked = false;
     for commands in find_commands(is_set) {
-        let image = print_clipboard(commands.image).await;
-        let image = image.and_then(|printed| decode_image(&printed, commands.image_form));
-        if let Some(image) = image {
-            return save_image(&context.home.results_dir(), &image);
-        }
         if let Some(text) = print_clipboard(commands.text).await {
             worked = true;
             let text = String::from_utf8_lossy(&text);
             if !text.trim_end_matches(['\r', '\n']).is_empty() {
                 return Ok(text.into_owned());
             }
+        }
+        let image = print_clipboard(commands.image).await;
+        if let Some(image) = image.and_then(|printed| decode_image(&printed, commands.image_form)) {
+            return save_image(&context.home.results_dir(), &image);
         }
     }
     bail!(if worked { "the clipboard has neither a text nor an image" } else { NO_PROGRAM })
@@ -114,7 +123,9 @@ pub(super) async fn read_clipboard(context: &UiContext) -> anyhow::Result<String
 #[expect(clippy::disallowed_methods, reason = "a program of the system, which is killed when it is too slow")]
 async fn print_clipboard(command: &[&str]) -> Option<Vec<u8>> {
     let (program, args) = command.split_first()?;
-    let mut child = Command::new(program)
+    let mut command = Command::new(program);
+    RPC_TOKEN_VARIABLES.iter().for_each(|name| _ = command.env_remove(name));
+    let mut child = command
         .args(args)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -178,7 +189,8 @@ mod tests {
         if cfg!(target_os = "linux") {
             assert_eq!(programs(&["DISPLAY", "WAYLAND_DISPLAY"]), ["wl-paste", "xclip"]);
             assert_eq!(programs(&["WSL_DISTRO_NAME"]), ["powershell.exe"]);
-            assert_eq!(programs(&[]), [""; 0], "over ssh there is no desktop");
+            assert_eq!(programs(&[]), [""; 0]);
+            assert_eq!(programs(&["SSH_CONNECTION", "DISPLAY"]), [""; 0], "the desktop is elsewhere");
         }
     }
 

@@ -45,7 +45,7 @@ pub(super) fn handle_backend_reply(state: &mut AppState, reply: BackendReply) {
         }
         BackendReply::History(Err(failure)) => state.show_error(failure.error),
         BackendReply::Image(number, image) => prompt::handle_image(state, number, image),
-        BackendReply::Clipboard(Ok(text)) => input::handle_paste(state, &text),
+        BackendReply::Clipboard(read) => paste_clipboard(state, read),
         BackendReply::Providers(providers) => show_providers(state, providers),
         BackendReply::Login(outcome) => handle_login(state, outcome),
         BackendReply::Logout(outcome) => {
@@ -56,8 +56,7 @@ pub(super) fn handle_backend_reply(state: &mut AppState, reply: BackendReply) {
         BackendReply::Diff(Ok(changes)) => show::show_diff(state, &changes),
         BackendReply::Usage(Ok(text)) => state.show_page("Usage", text),
         BackendReply::Demo(Ok(text)) => state.show_page("Demo", format!("```text\n{text}\n```\n")),
-        BackendReply::Clipboard(Err(failure))
-        | BackendReply::ContextUse(Err(failure))
+        BackendReply::ContextUse(Err(failure))
         | BackendReply::Diff(Err(failure))
         | BackendReply::Usage(Err(failure))
         | BackendReply::Demo(Err(failure)) => state.show_error(failure.error),
@@ -83,6 +82,12 @@ pub(super) fn handle_backend_reply(state: &mut AppState, reply: BackendReply) {
         BackendReply::Set(Err(failure)) => state.show_error(failure.error),
         BackendReply::Themes(files) => set_themes(state, files),
     }
+}
+
+fn paste_clipboard(state: &mut AppState, read: Result<String, CommandFailure>) {
+    let read = read.map_err(|failure| state.show_error(failure.error)).ok();
+    state.stack.composer.accept_clipboard(read.as_deref(), &mut state.out);
+    input::run_intents(state, None);
 }
 
 fn set_themes(state: &mut AppState, files: Vec<(String, String)>) {

@@ -49,6 +49,8 @@ fn clipboard_is_pasted_at_the_cursor() {
     fake.keys("ctrl+v");
     fake.type_text("!");
     assert!(fake.screen().contains("› before copied text!"), "{}", fake.screen());
+    fake.tell(UiEvent::Answer(BackendReply::Clipboard(Ok("late".to_owned()))));
+    assert!(!fake.screen().contains("late"), "the prompt that asked for it was sent: {}", fake.screen());
     let none = CommandFailure::new(ErrorCode::Failed, "the clipboard has neither a text nor an image");
     fake.tell(UiEvent::Answer(BackendReply::Clipboard(Err(none))));
     assert!(fake.screen().contains("the clipboard has neither a text nor an image"), "{}", fake.screen());

@@ -75,6 +75,7 @@ fn pastes_text_and_image_of_the_clipboard() {
     put("text", b"what is in ");
     terminal.pty.press(&["ctrl+v"]);
     terminal.sees(&["› what is in"]);
+    fs::remove_file(bin.path().join("text")).unwrap();
     put("image", &STANDARD.decode(PICTURE).unwrap());
     terminal.pty.press(&["ctrl+v"]);
     terminal.sees(&["[image"]);
