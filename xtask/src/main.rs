@@ -9,6 +9,7 @@ mod ci;
 mod faults;
 mod fuzz;
 mod libraries;
+mod package;
 mod screens;
 mod tidy;
 
@@ -42,6 +43,7 @@ const USAGE: &str = "usage: cargo xtask <command>
                       print the time
   book                build docs/ as a book in target/book, and check its spelling and style; needs
                       mdbook and typos, and uses vale if it is installed
+  package             package the published crates, compile each package alone, and upload nothing
   catalog API_JSON    renew the list of known models from models.dev's api.json
   deny                check licenses and advisories; needs cargo-deny
   semver              compare the libraries with the last release; needs cargo-semver-checks
@@ -72,6 +74,7 @@ fn main() -> ExitCode {
         ["catalog", api] => catalog::renew(api.as_ref()),
         ["libraries"] => libraries::check_features(),
         ["libraries", "--build"] => libraries::build_first_program(),
+        ["package"] => package::run(),
         ["deny"] => ci::run_deny(),
         ["semver"] => ci::run_semver(),
         ["faults", ref rows @ ..] => faults::run(rows),

@@ -118,6 +118,7 @@ fn compile_lane(depth: CheckDepth) -> StepLane {
         steps.push(CiStep::xtask("libraries", "libraries"));
         steps.push(CiStep::xtask("deny", "deny"));
         steps.push(CiStep::xtask("semver", "semver"));
+        steps.push(CiStep::xtask("package", "package"));
         steps.push(CiStep::xtask("fuzz-clippy", "fuzz --lint"));
         steps.push(CiStep::xtask("fuzz", "fuzz --full"));
     }
