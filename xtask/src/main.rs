@@ -24,6 +24,8 @@ const USAGE: &str = "usage: cargo xtask <command>
   codegen [--check]   write docs/schema/* and the generated parts of docs/protocol.md
   coverage [--check]  write docs/coverage.md from what the tests of the program used; run them first:
                       cargo nextest run -p haft --test it e2e
+  public-api [--check]
+                      write docs/api/CRATE.txt, the public items of the five libraries
   tidy                check what the compiler cannot: edges, lengths, forgotten tests, language
   language [MEASURE | --write]
                       count the offenses against the rules of language, list those against one of
@@ -74,6 +76,7 @@ fn main() -> ExitCode {
     let outcome = match *args {
         ["codegen", ref args @ ..] => codegen(args),
         ["coverage", ref args @ ..] => codegen(&[&["coverage"], args].concat()),
+        ["public-api", ref args @ ..] => codegen(&[&["public-api"], args].concat()),
         ["tidy"] => tidy::run(),
         ["language", ref args @ ..] => tidy::language(args).map(|text| print!("{text}")),
         ["ci", "--full", ref steps @ ..] => ci::run(ci::CheckDepth::Full, steps),

@@ -118,6 +118,7 @@ fn compile_lane(depth: CheckDepth) -> StepLane {
         steps.push(CiStep::xtask("libraries", "libraries"));
         steps.push(CiStep::xtask("deny", "deny"));
         steps.push(CiStep::xtask("semver", "semver"));
+        steps.push(CiStep::xtask("public-api", "public-api --check"));
         steps.push(CiStep::xtask("package", "package"));
         steps.push(CiStep::xtask("dist", "dist"));
         steps.push(CiStep::xtask("targets", "targets"));
@@ -204,7 +205,7 @@ mod tests {
             assert!(usual.contains(&name) && full.contains(&name), "{name}");
         }
         assert!(full.contains(&"undefended") && !usual.contains(&"undefended"));
-        for name in ["libraries", "fuzz", "semver", "package", "dist", "targets", "archive"] {
+        for name in ["libraries", "fuzz", "semver", "public-api", "package", "dist", "targets", "archive"] {
             assert!(full.contains(&name) && !usual.contains(&name), "{name}");
         }
     }
