@@ -4,6 +4,7 @@ mod edges;
 mod files;
 mod language;
 mod links;
+mod open_structs;
 mod product;
 mod sleeps;
 mod sources;
@@ -24,6 +25,7 @@ pub(crate) fn run() -> Result<()> {
     findings.extend(sleeps::check(&files));
     findings.extend(tasks::check(&files));
     findings.extend(structure::check(&files));
+    findings.extend(open_structs::check(&files));
     findings.extend(language::check(&files));
     findings.extend(links::check(&files));
     let metadata = repo::cargo_metadata()?;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use haft_core::hooks::{HookSource, ToolDecision};
-use haft_core::model::ModelInfo;
+use haft_core::hooks::{HookKind, HookSource, ToolDecision};
+use haft_core::model::ModelId;
 use haft_host::{Host, HostConfig};
 use haft_packages::{ExtensionDialect, ExtensionOrigin, ExtensionSpec, GuardRoles, LaunchPlan, Lifecycle};
 use haft_protocol::RawJson;
@@ -109,7 +109,7 @@ impl HostCandidate {
             let mut times = Vec::with_capacity(block);
             for _ in 0..block {
                 let start = Instant::now();
-                for hook in hooks.hooks().before_tool_execute {
+                for hook in hooks.hooks_of(HookKind::BeforeToolExecute).before_tool_execute {
                     let decision = hook.before_tool_execute(&cancel, &call).await;
                     ensure!(
                         decision == ToolDecision::Allow,
@@ -137,7 +137,7 @@ pub(crate) fn runtime() -> Result<Runtime> {
 
 /// Returns the host configuration of the rows. It has no logs, because no row measures the disk.
 pub(crate) fn bench_host_config() -> HostConfig {
-    let model = ModelInfo { provider: "bench".into(), model: "none".into() };
+    let model = ModelId { provider: "bench".into(), model: "none".into() };
     HostConfig::new(env!("CARGO_PKG_VERSION"), model, std::env::temp_dir())
 }
 

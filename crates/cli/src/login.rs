@@ -82,7 +82,7 @@ pub(crate) fn store(
     key: &SecretString,
     models: &ModelsFile,
 ) -> anyhow::Result<Vec<String>> {
-    let KeyLocation { stored_as, variable } = require_key_home(provider, models)?;
+    let KeyLocation { stored_as, variable, .. } = require_key_home(provider, models)?;
     let file = home.auth_file();
     AuthFile::store(&file, &stored_as, key).or_exit(Exit::Failure)?;
     let stored = format!("saved the key of {stored_as} in {}", file.display());
@@ -111,7 +111,7 @@ pub(crate) fn remove(home: &Home, named: String, models: &ModelsFile) -> anyhow:
     let file = home.auth_file();
     // An unknown provider can have a key: haft may no longer know it, or a user edited the file.
     let (stored_as, variable) = match key_location(&named, models) {
-        Some(KeyLocation { stored_as, variable }) => (stored_as, variable),
+        Some(KeyLocation { stored_as, variable, .. }) => (stored_as, variable),
         None => (named.clone(), None),
     };
     let mut removed = None;

@@ -68,24 +68,21 @@ impl PromptResources {
             Some(text) => Some(text.clone()),
             None => self.custom_system_prompt()?.map(|file| file.text),
         };
-        let context = self.context.files.iter().map(|file| ContextFileText {
-            path: file.path.display().to_string(),
-            text: file.text.clone(),
-            cut: file.cut,
+        let context = self.context.files.iter().map(|file| {
+            ContextFileText::new(file.path.display().to_string(), file.text.clone()).with_cut(file.cut)
         });
-        Ok(SystemPrompt {
-            identity,
-            appended: args.append_system_prompt.clone(),
-            facts,
-            context: context.collect(),
-            skills: self.skill_summaries(),
-        })
+        let mut system = SystemPrompt::default()
+            .with_appended(args.append_system_prompt.clone())
+            .with_facts(facts)
+            .with_context(context.collect())
+            .with_skills(self.skill_summaries());
+        system.identity = identity;
+        Ok(system)
     }
 
     /// Returns the skills as the model sees them before loading them.
     pub(crate) fn skill_summaries(&self) -> Vec<SkillSummary> {
-        let summary =
-            |skill: &Skill| SkillSummary { name: skill.name.clone(), description: skill.description.clone() };
+        let summary = |skill: &Skill| SkillSummary::new(skill.name.clone(), skill.description.clone());
         self.skills.skills.iter().map(summary).collect()
     }
 
@@ -297,7 +294,7 @@ mod tests {
             let mut resources = PromptResources::find(&Home::at(self.at("home")), &project, false);
             resources.skills.skills.retain(|skill| skill.dir.starts_with(self.root.path()));
             let (extension, origin) = (ExtensionName::new("ext"), ExtensionOrigin::Global);
-            let answer = ExtensionResources { extension, dir: self.at("ext"), origin, is_confined, paths };
+            let answer = ExtensionResources::new(extension, self.at("ext"), origin, is_confined, paths);
             let problems = resources.add_extension_files(&[answer]);
             let skills = resources.skill_summaries().into_iter().map(|skill| skill.name);
             let templates = resources.find_templates().templates.into_iter();

@@ -6,7 +6,6 @@ mod display;
 mod drive;
 mod guarded_tools;
 mod list;
-mod machine;
 mod model;
 pub(crate) mod output;
 mod provider_secrets;
@@ -19,7 +18,8 @@ mod trust_question;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use haft_core::model::{Model, ModelInfo};
+use haft_config::check_working_directory;
+use haft_core::model::{Model, ModelId};
 use haft_core::session::Session;
 
 use crate::args::{CompactArgs, RunArgs};
@@ -27,7 +27,6 @@ use crate::console::note;
 use crate::exit::{Exit, OrExit as _};
 use crate::session::SessionFinder;
 use crate::setup::RunSetup;
-use crate::tool_sandbox::check_working_directory;
 use crate::{console, extensions, hooks, logging, prompt};
 
 pub(crate) use build_agent::{RunParts, RunningAgent, ToolChoice, build_agent, launcher};
@@ -35,7 +34,6 @@ use compact::CompactOptions;
 pub(crate) use display::{RunFlow, handle_interrupt};
 use drive::RunTask;
 pub(crate) use list::for_clients as models_for_clients;
-pub(crate) use machine::MachineWithKeys;
 pub(crate) use model::{choose_by_name, thinking_level_note};
 pub(crate) use output::RunOutput;
 pub(crate) use provider_secrets::ProviderSecrets;
@@ -133,7 +131,9 @@ fn check_setup(setup: &RunSetup) -> anyhow::Result<()> {
 
 /// Checks the working directory, and that the extensions and hooks of the command line can start.
 pub(crate) fn check_named(setup: &RunSetup) -> anyhow::Result<()> {
-    check_working_directory(&setup.home, &setup.cwd, &setup.config.tools).or_exit(Exit::Configuration)?;
+    check_working_directory(&setup.home, &setup.cwd, &setup.config.tools)
+        .map_err(|error| anyhow::anyhow!("{error} (`--sandbox full`)"))
+        .or_exit(Exit::Configuration)?;
     extensions::check_named(&setup.search, &setup.config)?;
     hooks::check_hook_names(&setup.hooks, &setup.search, &setup.config)
 }
@@ -172,7 +172,7 @@ pub(crate) async fn build_parts_for_copy(
     args: &RunArgs,
     setup: RunSetup,
     copy: Session,
-    first: &ModelInfo,
+    first: &ModelId,
 ) -> anyhow::Result<RunParts> {
     let model = session::model_of_copy(args, &setup, &copy, first).await?;
     let thinking = session::thinking_of_copy(&setup, &copy);

@@ -89,7 +89,7 @@ fn set_tags(found: &SessionFile, written: &[String]) -> anyhow::Result<()> {
         }
         tags.insert(key.to_owned(), Some(value.to_owned()));
     }
-    append(found, Tags { tags, replace: false })
+    append(found, Tags::new(tags))
 }
 
 /// Removes tags of a session, each named by its key or as the list shows it.
@@ -102,7 +102,7 @@ fn remove_tags(found: &SessionFile, named: &[String]) -> anyhow::Result<()> {
         note("the session has none of these tags");
         return Ok(());
     }
-    append(found, Tags { tags, replace: false })
+    append(found, Tags::new(tags))
 }
 
 fn append(found: &SessionFile, body: impl Into<EntryBody>) -> anyhow::Result<()> {

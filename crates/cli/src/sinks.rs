@@ -69,11 +69,7 @@ fn shown_text(call: impl FnOnce(&PrintingFrontend)) -> Vec<u8> {
 
 /// Returns a failure that quotes the output of an extension.
 fn error(text: &str) -> Vec<u8> {
-    let fault = ExtensionFault {
-        extension: name("x"),
-        code: "exited".into(),
-        message: format!("it printed: {text}"),
-    };
+    let fault = ExtensionFault::new(name("x"), "exited", format!("it printed: {text}"));
     bytes(&AgentEvent::ExtensionError(fault))
 }
 
@@ -171,7 +167,7 @@ fn listed(text: &str) -> ext::listing::ListedExtension {
 /// Returns the same extension after a failure.
 fn failed(text: &str) -> ext::listing::ListedExtension {
     let mut listed = listed(text);
-    let failure = LastFailure { at: SystemTime::now(), code: text.into(), message: text.into() };
+    let failure = LastFailure::new(SystemTime::now(), text, text);
     (listed.row.state, listed.failure) = (InstallStatus::Enabled, Some(failure));
     listed
 }

@@ -24,6 +24,12 @@ pub(crate) const DEMO: Duration = Duration::from_secs(30);
 /// The time limit of git while it records or compares the files of a project.
 pub(crate) const WORKING_TREE: Duration = Duration::from_secs(20);
 
+/// The time limit of a web page, with redirects.
+pub(crate) const PAGE: Duration = Duration::from_secs(30);
+
+/// The time that a program has to print the clipboard. Some wait for the owner of the clipboard, which may hang.
+pub(crate) const CLIPBOARD: Duration = Duration::from_secs(5);
+
 /// The time limit of a shell command of the user.
 pub(crate) const SHELL: Duration = Duration::from_secs(24 * 60 * 60);
 

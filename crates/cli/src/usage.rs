@@ -117,7 +117,7 @@ fn usage_table(head: &str, rows: Vec<(String, TokenUsage)>) -> String {
          |-{rule}-|-------------:|-------------:|------------:|----------:|\n"
     );
     for (key, usage) in rows {
-        let TokenUsage { input, output, cache_read, cache_write, cost_usd } = usage;
+        let TokenUsage { input, output, cache_read, cache_write, cost_usd, .. } = usage;
         text += &format!(
             "| {:<width$} | {:>12} | {cache_read:>12} | {output:>11} | {:>9} |\n",
             name(&key),

@@ -271,7 +271,8 @@ keys! {
             flag: "--approve",
             brief: "Tools that ask for your approval before each call, separated by commas; `*` means all, `none` means none. In the file, write a list: `[\"bash\", \"edit\"]`, `[\"*\"]`, `[]`.",
         }
-        /// True if sandboxed commands may use the network. Otherwise they have a private loopback device.
+        /// True if sandboxed commands may use the network, and the model has the tool [`fetch`](tools.md#fetch). Otherwise
+        /// commands have a private loopback device.
         network: bool = "tools.network" {
             kind: Bool,
             default: false,

@@ -15,9 +15,12 @@
 //! * [`TrustFile`] and [`Snapshot`]: the trusted projects and their content; [`TrustDecision`]: the trust in effect for
 //!   a run;
 //! * [`ConfigLayer`] and [`Settings`]: flags over environment over files over defaults; [`ConfigFiles`] and [`Config`]:
-//!   all settings together.
+//!   all settings together;
+//! * with the feature `agent`: `ConfiguredAgent`, an agent with these settings, and the environment of its tools.
 
 mod auth;
+#[cfg(feature = "agent")]
+mod configured_agent;
 mod context;
 mod edit;
 mod file;
@@ -26,6 +29,8 @@ mod home;
 mod hooks;
 mod keys;
 mod layers;
+#[cfg(feature = "agent")]
+mod machine;
 mod nearest;
 mod origin;
 mod picoclaw;
@@ -35,10 +40,16 @@ mod rows;
 mod skill;
 mod template;
 mod timeouts;
+#[cfg(feature = "agent")]
+mod tool_sandbox;
 mod trust;
 mod write;
 
 pub use auth::{AuthError, AuthFile};
+#[cfg(feature = "agent")]
+pub use configured_agent::{
+    ConfiguredAgent, ConfiguredAgentError, environment_facts, fallback_preference, preference_for_model,
+};
 pub use context::{ContextFile, ContextFiles, find_system_prompt};
 pub use edit::{AddHooksError, EditError, SetKeyError, add_hooks, set_key};
 pub use file::{ConfigError, ParsedConfigFile};
@@ -53,6 +64,8 @@ pub use keys::{
     value_text,
 };
 pub use layers::{Config, ConfigFiles, DisabledHook, ExtensionPlace, ExtensionSettings};
+#[cfg(feature = "agent")]
+pub use machine::MachineWithKeys;
 pub use nearest::nearest_name;
 pub use origin::{KeyLocations, Owner, SettingOrigin, SourcedValue};
 pub use picoclaw::HooksFile;
@@ -61,6 +74,11 @@ pub use read::text as read_text;
 pub use secrecy::{ExposeSecret, SecretString};
 pub use skill::{FileCheck, Skill, SkillSet};
 pub use template::{Template, TemplateExpansion, TemplateSet};
+#[cfg(feature = "agent")]
+pub use tool_sandbox::{
+    ProtectedDirs, RPC_TOKEN_VARIABLES, ToolPathReader, ToolSetupError, check_path_list,
+    check_working_directory, gap_text, sandbox_fact, sandbox_gap, sandbox_label, tool_environment,
+};
 pub use trust::{
     ChangeSet, ParseDigestError, ProjectDigest, ProjectDigestError, Snapshot, SnapshotError, TrustDecision,
     TrustError, TrustFile, TrustRecord, TrustRequest,

@@ -20,11 +20,11 @@ use crate::compact::{CompactError, CompactionOutcome};
 use crate::completion::{self, CompletionAnswer, CompletionError, CompletionRequest};
 use crate::error::TurnErrorKind;
 use crate::hooks::{
-    self, HookSummary, PendingFork, PendingMove, PendingSwitch, ReviewedUserBash, SessionChangeError,
-    UserBash, UserInput, UserInputDecision, review_command,
+    self, HookSummary, OnInput, OnUserBash, PendingFork, PendingMove, PendingSwitch, ReviewedUserBash,
+    SessionChangeError, UserBash, UserInput, UserInputDecision, review_command,
 };
 use crate::jobs::BackgroundJobs;
-use crate::model::{Model, ModelFacts, ModelInfo, ThinkingLevel};
+use crate::model::{Model, ModelFacts, ModelId, ThinkingLevel};
 use crate::prompt::SystemPrompt;
 use crate::queue::{
     AddMessageError, MessageDelivery, Prompt, QueueDelivery, QueueError, QueueKind, QueuedMessages,
@@ -33,7 +33,7 @@ use crate::run::Run;
 use crate::session::entry::{BranchSummary, CustomMessage, SessionEntry};
 use crate::session::{Durability, Session, SessionError};
 use crate::stats::SessionStats;
-use crate::tool::{ToolSet, ToolSpec};
+use crate::tool::{Tool, ToolSet, ToolSpec};
 use crate::turn;
 
 pub use builder::{AgentBuilder, BuildError};
@@ -51,8 +51,7 @@ pub use builder::{AgentBuilder, BuildError};
 /// use haft_core::{Agent, BuildError};
 ///
 /// fn reviewer(model: impl Model + 'static, read: impl Tool + 'static) -> Result<Agent, BuildError> {
-///     let system =
-///         SystemPrompt { identity: Some("You review changes.".into()), ..SystemPrompt::default() };
+///     let system = SystemPrompt::from("You review changes.");
 ///     Agent::builder(model).tool(read).system_prompt(system).max_steps(20).build()
 /// }
 ///
@@ -78,9 +77,12 @@ impl Agent {
         AgentBuilder::new(Arc::new(model))
     }
 
-    /// Starts a run for a prompt. The returned [`Run`] does the work while it is polled: it is a stream of events, and
-    /// [`Run::finish`] returns the outcome. Other tasks use [`Run::handle`]. While a run exists, a second run fails as
-    /// busy.
+    /// Creates a run for a prompt. The returned [`Run`] does the work while it is polled: it is a stream of events, and
+    /// [`Run::finish`] returns the outcome. Other tasks use [`Run::handle`].
+    ///
+    /// The run begins with its first poll. From then until its end, another run that is polled fails with
+    /// [`TurnErrorKind::Busy`]; a run that nobody polls does not hinder others. A prompt without text and images fails
+    /// with [`TurnErrorKind::EmptyPrompt`].
     pub fn prompt(&self, prompt: impl Into<Prompt>) -> Run {
         Run::new(self.inner.clone(), Some(prompt.into()))
     }
@@ -89,7 +91,7 @@ impl Agent {
     /// wrote, before templates are expanded, and make a prompt of the input that it returns. Returns `None` if a hook
     /// handled the input or left nothing of it, or the wait was cancelled.
     pub async fn review_input(&self, cancel: &CancellationToken, mut input: UserInput) -> Option<UserInput> {
-        for hook in self.inner.current_hooks().on_input {
+        for hook in self.inner.current_hooks::<dyn OnInput>() {
             let asked = AssertUnwindSafe(hook.on_input(cancel, &input)).catch_unwind();
             match cancel.run_until_cancelled(asked).await? {
                 Ok(UserInputDecision::Keep) | Err(_) => {}
@@ -107,13 +109,13 @@ impl Agent {
 
     /// True if there are hooks for input, so that [`review_input`](Self::review_input) may take time.
     pub fn reviews_input(&self) -> bool {
-        !self.inner.current_hooks().on_input.is_empty()
+        !self.inner.current_hooks::<dyn OnInput>().is_empty()
     }
 
     /// Asks the [`OnUserBash`](crate::hooks::OnUserBash) hooks about a shell command of the user, before the program runs
     /// it.
     pub async fn review_user_bash(&self, cancel: &CancellationToken, bash: UserBash) -> ReviewedUserBash {
-        let hooks = self.inner.current_hooks().on_user_bash;
+        let hooks = self.inner.current_hooks::<dyn OnUserBash>();
         review_command(&hooks, cancel, bash).await
     }
 
@@ -126,7 +128,7 @@ impl Agent {
         cancel: &CancellationToken,
         switch: &PendingSwitch,
     ) -> Result<(), SessionChangeError> {
-        hooks::review_switch(self.inner.current_hooks().before_switch, cancel, switch).await
+        hooks::review_switch(self.inner.current_hooks(), cancel, switch).await
     }
 
     /// Asks the [`BeforeFork`](hooks::BeforeFork) hooks about a copy of the conversation.
@@ -138,7 +140,7 @@ impl Agent {
         cancel: &CancellationToken,
         fork: &PendingFork,
     ) -> Result<(), SessionChangeError> {
-        hooks::review_fork(self.inner.current_hooks().before_fork, cancel, fork).await
+        hooks::review_fork(self.inner.current_hooks(), cancel, fork).await
     }
 
     /// Asks the [`BeforeTree`](hooks::BeforeTree) hooks about a move of the session. Returns the summary of a hook.
@@ -150,7 +152,7 @@ impl Agent {
         cancel: &CancellationToken,
         pending: &PendingMove,
     ) -> Result<Option<HookSummary>, SessionChangeError> {
-        hooks::review_move(self.inner.current_hooks().before_tree, cancel, pending).await
+        hooks::review_move(self.inner.current_hooks(), cancel, pending).await
     }
 
     /// Asks the model for a summary of a branch that the session is about to leave. The caller moves the session and
@@ -320,7 +322,7 @@ impl Agent {
     /// fn remind(agent: &Agent) -> Result<(), AddMessageError> {
     ///     let (owner, kind) = ("clock".to_owned(), "reminder".to_owned());
     ///     let content = vec![ContentBlock::text("It is noon.")];
-    ///     agent.add_message(CustomMessage { owner, kind, content, display: true, details: None }).map(drop)
+    ///     agent.add_message(CustomMessage::new(owner, kind, content)).map(drop)
     /// }
     /// ```
     ///
@@ -367,7 +369,7 @@ impl Agent {
     }
 
     /// Returns the model.
-    pub fn model(&self) -> ModelInfo {
+    pub fn model(&self) -> ModelId {
         self.inner.setup().model.info()
     }
 
@@ -418,14 +420,14 @@ impl Agent {
     /// use haft_core::prompt::SystemPrompt;
     ///
     /// fn set_date(agent: &Agent, today: &str) {
-    ///     agent.set_system_prompt(SystemPrompt { facts: vec![format!("Date: {today}")], ..agent.system_prompt() });
+    ///     agent.set_system_prompt(agent.system_prompt().with_facts(vec![format!("Date: {today}")]));
     /// }
     /// ```
     pub fn set_system_prompt(&self, system: impl Into<SystemPrompt>) {
         self.inner.set_system_prompt(system.into());
     }
 
-    /// Replaces the tools. A running agent offers the new tools from its next step on. Calls use the new tools at once,
+    /// Replaces the tools, except those of [`set_extension_tools`](Self::set_extension_tools). A running agent offers the new tools from its next step on. Calls use the new tools at once,
     /// so that a call reaches the extension that is running now.
     ///
     /// # Errors
@@ -433,6 +435,18 @@ impl Agent {
     /// of other tools are compiled at their first call, which returns an error if that fails.
     pub fn set_tools(&self, tools: ToolSet) -> Result<(), InvalidToolError> {
         self.inner.set_tools(tools)
+    }
+
+    /// Replaces the tools of extensions; the other tools stay, which [`set_tools`](Self::set_tools) replaces. As long as
+    /// an extension has a tool, the tool takes the place of another one of the same name.
+    ///
+    /// # Errors
+    /// As of [`set_tools`](Self::set_tools).
+    pub fn set_extension_tools(
+        &self,
+        tools: impl IntoIterator<Item = Arc<dyn Tool>>,
+    ) -> Result<(), InvalidToolError> {
+        self.inner.set_extension_tools(tools.into_iter().collect())
     }
 
     /// Returns the specifications of the offered tools, in the order in which the model receives them.

@@ -10,7 +10,7 @@ use haft_protocol::names;
 
 use crate::compact::CompactSettings;
 use crate::emitter::notify_observers;
-use crate::hooks::{HookSet, HookSource, OnWaitPoint, PromptSection};
+use crate::hooks::{HookSet, HookSource, ListedHook, Observer, PromptSection};
 use crate::jobs::BackgroundJobs;
 use crate::model::{Model, ModelSource, RequestOptions, RequestReview, ThinkingLevel};
 use crate::prompt::SystemPrompt;
@@ -68,9 +68,16 @@ impl AgentState {
         lock(&self.tools).clone()
     }
 
+    /// Replaces the tools that are not of extensions.
     pub(crate) fn set_tools(&self, tools: ToolSet) -> Result<(), InvalidToolError> {
-        let table = Arc::new(ToolTable::new(tools)?);
-        *lock(&self.tools) = table;
+        let mut table = lock(&self.tools);
+        *table = Arc::new(ToolTable::new(tools, table.of_extensions.clone())?);
+        Ok(())
+    }
+
+    pub(crate) fn set_extension_tools(&self, tools: ToolSet) -> Result<(), InvalidToolError> {
+        let mut table = lock(&self.tools);
+        *table = Arc::new(ToolTable::new(table.own.clone(), tools)?);
         Ok(())
     }
 
@@ -98,7 +105,7 @@ impl AgentState {
         if events.is_empty() {
             return;
         }
-        let observers = self.current_hooks().observers;
+        let observers = self.current_hooks::<dyn Observer>();
         events.iter().for_each(|event| notify_observers(&observers, event));
     }
 
@@ -108,7 +115,7 @@ impl AgentState {
 
     /// Returns the review of a request by the current hooks.
     pub(crate) fn request_review(&self) -> RequestReview {
-        RequestReview::new(self.current_hooks().before_provider_request)
+        RequestReview::new(self.current_hooks())
     }
 
     /// Returns the usage of the context. It is the only source of the number before and after a compaction, and of the
@@ -134,19 +141,10 @@ impl AgentState {
         system + tools.sum::<u64>()
     }
 
-    /// Returns the current hooks: the agent's own, then those of each source.
-    pub(crate) fn current_hooks(&self) -> HookSet {
-        let mut hooks = self.config.hooks.clone();
-        for source in &self.config.sources {
-            hooks.extend(source.hooks());
-        }
-        hooks
-    }
-
-    /// Returns the current hooks that wait for points of a run.
-    pub(crate) fn current_wait_points(&self) -> Vec<Arc<dyn OnWaitPoint>> {
-        let mut hooks = self.config.hooks.wait_points.clone();
-        hooks.extend(self.config.sources.iter().flat_map(|source| source.wait_points()));
+    /// Returns the current hooks of a kind, for example `dyn BeforeTurn`: the agent's own, then those of each source.
+    pub(crate) fn current_hooks<H: ListedHook + ?Sized>(&self) -> Vec<Arc<H>> {
+        let mut hooks = H::list(&self.config.hooks).to_vec();
+        hooks.extend(self.config.sources.iter().flat_map(|source| H::take_list(source.hooks_of(H::KIND))));
         hooks
     }
 }
@@ -212,7 +210,10 @@ impl AgentSetup {
 /// A tool set with its schemas. Each schema is compiled when it is first needed, because compilation takes longer than
 /// all other work before the first request.
 pub(crate) struct ToolTable {
+    /// All tools.
     pub(crate) set: ToolSet,
+    own: ToolSet,
+    of_extensions: ToolSet,
     validators: HashMap<String, LazyValidator>,
 }
 
@@ -223,7 +224,10 @@ pub(crate) struct LazyValidator {
 }
 
 impl ToolTable {
-    pub(crate) fn new(set: ToolSet) -> Result<Self, InvalidToolError> {
+    /// Creates the table of these tools. A tool of an extension takes the place of another tool of the same name.
+    pub(crate) fn new(own: ToolSet, of_extensions: ToolSet) -> Result<Self, InvalidToolError> {
+        let mut set = own.clone();
+        set.extend(of_extensions.iter().cloned());
         let mut validators = HashMap::new();
         for spec in set.specs() {
             let name = spec.name.clone();
@@ -235,7 +239,7 @@ impl ToolTable {
             }
             validators.insert(name, late);
         }
-        Ok(Self { set, validators })
+        Ok(Self { set, own, of_extensions, validators })
     }
 
     pub(crate) fn offered_specs(&self, setup: &AgentSetup) -> Vec<Arc<ToolSpec>> {

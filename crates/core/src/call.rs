@@ -16,14 +16,14 @@ use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
 use tokio::time::Instant;
 
-use crate::hooks::{FinishedCall, Refusal, ResultDecision, WaitPoint};
+use crate::hooks::{AfterToolExecute, AttributedRefusal, FinishedCall, ResultDecision, WaitPoint};
 use crate::panics::panic_message;
 use crate::run_context::{NoDecision, RunContext};
 use crate::session::intervention::InterventionAction;
 use crate::timeouts;
 use crate::tool::{Tool, ToolContext, ToolOutput, ToolProgress};
 
-pub use caller::{CallableTool, ExtensionCall, ExtensionCallResult, ExtensionToolRunner};
+pub use caller::{CallableTool, ExtensionToolCall, ExtensionToolResult, ExtensionToolRunner};
 pub(crate) use gate::{
     CallCancelled, GateDecision, GateFindings, GateScope, ToolGate, canonical_args, validate_args,
 };
@@ -39,7 +39,7 @@ pub(crate) struct ApprovedCall<'a> {
 pub(crate) struct CallResult {
     pub(crate) output: ToolOutput,
     /// The refusal of a hook that ended the turn because of the result.
-    pub(crate) refusal: Option<Refusal>,
+    pub(crate) refusal: Option<AttributedRefusal>,
 }
 
 impl ApprovedCall<'_> {
@@ -97,14 +97,16 @@ impl CallResult {
     async fn apply_result_hooks(run: &RunContext, finished: &FinishedCall, mut output: ToolOutput) -> Self {
         let mut refusal = None;
         let mut edited_by: Vec<String> = Vec::new();
-        for hook in run.agent.current_hooks().after_tool_execute {
+        for hook in run.agent.current_hooks::<dyn AfterToolExecute>() {
             if run.caller.as_ref().is_some_and(|caller| hook.belongs_to(caller)) {
                 continue;
             }
             let before = output.clone();
             output = match run.await_decision(hook.after_tool_execute(&run.cancel, finished, output)).await {
                 Ok(ResultDecision::Show(output)) => output,
-                Ok(ResultDecision::Refuse(refused)) => withheld_output(refusal.insert(refused)),
+                Ok(ResultDecision::Refuse(refused)) => {
+                    withheld_output(refusal.insert(refused.attribute_to(hook.name())))
+                }
                 // The hook may have been there to redact the result, so the result is withheld.
                 Err(NoDecision::Cancelled) => {
                     ToolOutput::error("result withheld: the turn ended before all hooks had reviewed it")
@@ -134,7 +136,7 @@ impl CallResult {
     }
 }
 
-fn withheld_output(Refusal { by, reason, .. }: &Refusal) -> ToolOutput {
+fn withheld_output(AttributedRefusal { by, reason, .. }: &AttributedRefusal) -> ToolOutput {
     ToolOutput::error(format!("result withheld: {by} ended the turn: {reason}"))
 }
 

@@ -11,7 +11,7 @@ use haft_protocol::RawJson;
 use haft_protocol::content::ResolvedPath;
 use haft_protocol::defense::{Defense, is_up};
 
-use crate::hooks::{HookRole, Refusal, RefusalScope, ToolDecision};
+use crate::hooks::{AttributedRefusal, HookRole, Refusal, RefusalScope, ToolDecision};
 use crate::tool::{CanonicalArgs, ToolOutput};
 
 /// The chain of hooks over one tool call, as a state machine. [`step`](Self::step) returns the next action for the
@@ -68,7 +68,7 @@ enum ChainPhase {
 struct PendingDecision {
     index: usize,
     /// `None` until the hook answers; then its refusal, if it refused.
-    answer: Option<Option<Refusal>>,
+    answer: Option<Option<AttributedRefusal>>,
 }
 
 /// The next task for the driver of a [`ToolChain`].
@@ -145,16 +145,16 @@ impl ToolChain {
         ChainOutcome { verdict, decided_by, call, changes: self.changes.clone() }
     }
 
-    /// Takes the decision of a hook that [`step`](Self::step) named; returns its changes to the call. An answer that
-    /// [`step`](Self::step) did not request is ignored.
-    pub fn answer(&mut self, index: usize, decision: ToolDecision) -> Option<&CallRewrite> {
+    /// Takes the decision of a hook that [`step`](Self::step) named, and the name of the hook; returns its changes to
+    /// the call. An answer that [`step`](Self::step) did not request is ignored.
+    pub fn answer(&mut self, index: usize, by: &str, decision: ToolDecision) -> Option<&CallRewrite> {
         let next = self.next_ordered();
         match &mut self.phase {
-            ChainPhase::Ordered if next == Some(index) => self.apply_ordered_decision(index, decision),
+            ChainPhase::Ordered if next == Some(index) => self.apply_ordered_decision(index, by, decision),
             ChainPhase::Final { open } => {
                 let gate = self.hooks.get(index).is_some_and(|hook| hook.role == Some(HookRole::Gate));
                 let slot = open.iter_mut().find(|open| open.index == index && open.answer.is_none())?;
-                slot.answer = Some(final_refusal(gate, decision));
+                slot.answer = Some(final_refusal(gate, by, decision));
                 None
             }
             ChainPhase::Ordered | ChainPhase::Check { .. } | ChainPhase::Decided { .. } => None,
@@ -207,11 +207,16 @@ impl ToolChain {
         unseen.map(|(index, _)| PendingDecision { index, answer: None }).collect()
     }
 
-    fn apply_ordered_decision(&mut self, index: usize, decision: ToolDecision) -> Option<&CallRewrite> {
+    fn apply_ordered_decision(
+        &mut self,
+        index: usize,
+        by: &str,
+        decision: ToolDecision,
+    ) -> Option<&CallRewrite> {
         let mut changed = false;
         match decision {
             ToolDecision::Allow => {}
-            ToolDecision::Rewrite { by, tool, args } => {
+            ToolDecision::Rewrite { tool, args } => {
                 let tool = tool.filter(|tool| *tool != *self.current.tool);
                 let same = args.same_value(&self.current.args);
                 if tool.is_some() || !same {
@@ -221,12 +226,15 @@ impl ToolChain {
                     changed = true;
                 }
             }
-            ToolDecision::Respond { by, output } => {
-                let answers = self.current.clone();
+            ToolDecision::Respond { output } => {
+                let (answers, by) = (self.current.clone(), by.to_owned());
                 _ = self.response.get_or_insert(HookResponse { index, answers, by, output });
             }
             ToolDecision::Refuse(refusal) => {
-                self.phase = ChainPhase::Decided { verdict: Verdict::Refuse(refusal), by: Some(index) };
+                self.phase = ChainPhase::Decided {
+                    verdict: Verdict::Refuse(refusal.attribute_to(by)),
+                    by: Some(index),
+                };
             }
         }
         if let Some(hook) = self.hooks.get_mut(index) {
@@ -235,7 +243,7 @@ impl ToolChain {
         self.changes.last().filter(|_| changed)
     }
 
-    fn apply_rewrite(&mut self, by: String, tool: Option<String>, args: RawJson) {
+    fn apply_rewrite(&mut self, by: &str, tool: Option<String>, args: RawJson) {
         let stands = &mut self.current;
         let changed =
             if stands.args == args { Vec::new() } else { diff::changed_pointers(&stands.args, &args) };
@@ -256,7 +264,7 @@ impl ToolChain {
         }
         stands.args = args;
         stands.resolved_paths = Arc::default();
-        self.changes.push(CallRewrite { by, tool, changed, conflicts });
+        self.changes.push(CallRewrite { by: by.to_owned(), tool, changed, conflicts });
     }
 
     /// Returns the outcome of phase 2 as soon as it is certain. A refusal counts when all hooks before it have allowed
@@ -283,14 +291,14 @@ fn unanswered_hooks(open: &[PendingDecision]) -> Vec<usize> {
 
 /// Returns a hook's refusal in phase 2, where only refusals count. A gate that returns a rewrite or a result refuses
 /// the call.
-fn final_refusal(gate: bool, decision: ToolDecision) -> Option<Refusal> {
+fn final_refusal(gate: bool, by: &str, decision: ToolDecision) -> Option<AttributedRefusal> {
     match decision {
-        ToolDecision::Refuse(refusal) => Some(refusal),
-        ToolDecision::Rewrite { by, .. } | ToolDecision::Respond { by, .. } if gate => {
+        ToolDecision::Refuse(refusal) => Some(refusal.attribute_to(by)),
+        ToolDecision::Rewrite { .. } | ToolDecision::Respond { .. } if gate => {
             let reason = format!(
                 "{by} is a gate and tried to change the call; a gate can only allow or refuse a call"
             );
-            Some(Refusal::new(RefusalScope::Call, by, reason))
+            Some(Refusal::new(RefusalScope::Call, reason).attribute_to(by))
         }
         ToolDecision::Allow | ToolDecision::Rewrite { .. } | ToolDecision::Respond { .. } => None,
     }
@@ -315,7 +323,7 @@ pub enum Verdict {
         output: ToolOutput,
     },
     /// The call does not run.
-    Refuse(Refusal),
+    Refuse(AttributedRefusal),
 }
 
 impl Verdict {
@@ -332,6 +340,7 @@ impl Verdict {
 
 /// The outcome of a [`ToolChain`].
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ChainOutcome {
     /// The decision.
     pub verdict: Verdict,
@@ -346,6 +355,7 @@ pub struct ChainOutcome {
 
 /// A tool and its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ChainCall {
     /// The tool.
     pub tool: Arc<str>,
@@ -373,19 +383,20 @@ impl InvalidRewrite {
     }
 
     /// Returns the refusal for a hook that rewrote the call to one that cannot run.
-    fn to_refusal(&self, by: String) -> Refusal {
+    fn to_refusal(&self, by: String) -> AttributedRefusal {
         let reason = match self {
             Self::Tool(detail) => format!("{by} changed the call to a tool that cannot run: {detail}"),
             Self::Args(detail) => {
                 format!("arguments rewritten by {by} do not match the tool's schema: {detail}")
             }
         };
-        Refusal::new(RefusalScope::Call, by, reason)
+        Refusal::new(RefusalScope::Call, reason).attribute_to(by)
     }
 }
 
 /// One rewrite of a call by a hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CallRewrite {
     /// The hook that changed the call.
     pub by: String,
@@ -399,6 +410,7 @@ pub struct CallRewrite {
 
 /// A field that two hooks changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RewriteConflict {
     /// The JSON pointer of the field.
     pub path: String,

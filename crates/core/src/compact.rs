@@ -29,6 +29,7 @@ pub(crate) use prompt::{SYSTEM, SummaryMaterial, summary_prompt, truncate_summar
 
 /// The conversation that is about to be summarized.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct PendingCompaction {
     /// The reason for the compaction.
     pub reason: CompactReason,
@@ -51,6 +52,21 @@ pub struct PendingCompaction {
 }
 
 impl PendingCompaction {
+    /// Creates a compaction of these entries that keeps none.
+    pub fn new(reason: CompactReason, entries: Vec<Arc<SessionEntry>>) -> Self {
+        Self {
+            reason,
+            instructions: None,
+            tokens_before: 0,
+            window: None,
+            entries,
+            first_kept: None,
+            previous_summary: None,
+            files_read: Vec::new(),
+            files_modified: Vec::new(),
+        }
+    }
+
     /// Returns the entries that the summary will replace.
     pub fn summarized_entries(&self) -> &[Arc<SessionEntry>] {
         let kept = self.entries.iter().position(|entry| Some(entry.id) == self.first_kept);
@@ -80,10 +96,47 @@ impl PendingCompaction {
         (self.files_read, self.files_modified) = (files.read, files.modified);
         Some(self)
     }
+
+    /// Sets [`instructions`](Self::instructions).
+    #[must_use]
+    pub fn with_instructions(self, instructions: impl Into<String>) -> Self {
+        Self { instructions: Some(instructions.into()), ..self }
+    }
+
+    /// Sets [`tokens_before`](Self::tokens_before).
+    #[must_use]
+    pub fn with_tokens_before(self, tokens_before: u64) -> Self {
+        Self { tokens_before, ..self }
+    }
+
+    /// Sets [`window`](Self::window).
+    #[must_use]
+    pub fn with_window(self, window: impl Into<Option<u64>>) -> Self {
+        Self { window: window.into(), ..self }
+    }
+
+    /// Sets [`previous_summary`](Self::previous_summary).
+    #[must_use]
+    pub fn with_previous_summary(self, previous_summary: impl Into<String>) -> Self {
+        Self { previous_summary: Some(previous_summary.into()), ..self }
+    }
+
+    /// Sets [`files_read`](Self::files_read).
+    #[must_use]
+    pub fn with_files_read(self, files_read: Vec<String>) -> Self {
+        Self { files_read, ..self }
+    }
+
+    /// Sets [`files_modified`](Self::files_modified).
+    #[must_use]
+    pub fn with_files_modified(self, files_modified: Vec<String>) -> Self {
+        Self { files_modified, ..self }
+    }
 }
 
 /// The outcome of a compaction.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct CompactionOutcome {
     /// The summary that replaces the older part.
     pub summary: String,
@@ -136,6 +189,7 @@ pub(crate) fn entry_tokens(entry: &SessionEntry) -> u64 {
 
 /// The settings of compaction: when it starts and how much it keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CompactSettings {
     /// True to compact automatically: when the reserve is reached, and when the provider rejects a request as too long.
     pub auto: bool,
@@ -186,6 +240,24 @@ impl CompactSettings {
         let summary = SUMMARY.min(free / 6);
         let conversation = full.saturating_sub(2 * summary + QUESTION).max(full / 4);
         TokenBudget { full, keep, keep_at_most: free / 2, summary, conversation }
+    }
+
+    /// Sets [`auto`](Self::auto).
+    #[must_use]
+    pub fn with_auto(self, auto: bool) -> Self {
+        Self { auto, ..self }
+    }
+
+    /// Sets [`reserve`](Self::reserve).
+    #[must_use]
+    pub fn with_reserve(self, reserve: impl Into<Option<u64>>) -> Self {
+        Self { reserve: reserve.into(), ..self }
+    }
+
+    /// Sets [`keep`](Self::keep).
+    #[must_use]
+    pub fn with_keep(self, keep: impl Into<Option<u64>>) -> Self {
+        Self { keep: keep.into(), ..self }
     }
 }
 

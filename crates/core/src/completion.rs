@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent_state::AgentState;
 use crate::emitter::EventEmitter;
 use crate::model::{
-    Model, ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelRequest, ModelResponse, RequestOptions,
+    Model, ModelError, ModelErrorKind, ModelEvent, ModelId, ModelRequest, ModelResponse, RequestOptions,
     stream_response,
 };
 use crate::session::entry::{Custom, ResponseMetadata};
@@ -26,6 +26,7 @@ const RECORD_KIND: &str = "completion";
 
 /// A request of an extension to a model.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct CompletionRequest {
     /// The extension.
     pub caller: ExtensionName,
@@ -41,8 +42,47 @@ pub struct CompletionRequest {
     pub options: RequestOptions,
 }
 
+impl CompletionRequest {
+    /// Creates a request to the model of the agent.
+    pub fn new(caller: ExtensionName, messages: Vec<Message>) -> Self {
+        Self {
+            caller,
+            model: None,
+            system: String::new(),
+            messages,
+            thinking: ThinkingLevel::default(),
+            options: RequestOptions::default(),
+        }
+    }
+
+    /// Sets [`model`](Self::model).
+    #[must_use]
+    pub fn with_model(self, model: impl Into<String>) -> Self {
+        Self { model: Some(model.into()), ..self }
+    }
+
+    /// Sets [`system`](Self::system).
+    #[must_use]
+    pub fn with_system(self, system: impl Into<String>) -> Self {
+        Self { system: system.into(), ..self }
+    }
+
+    /// Sets [`thinking`](Self::thinking).
+    #[must_use]
+    pub fn with_thinking(self, thinking: ThinkingLevel) -> Self {
+        Self { thinking, ..self }
+    }
+
+    /// Sets [`options`](Self::options).
+    #[must_use]
+    pub fn with_options(self, options: RequestOptions) -> Self {
+        Self { options, ..self }
+    }
+}
+
 /// The answer to a [`CompletionRequest`].
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct CompletionAnswer {
     /// The text of the answer.
     pub text: String,
@@ -90,7 +130,7 @@ pub(crate) async fn request_completion(
         review: agent.request_review(),
     };
     let (by, response) = read_answer(model.as_ref(), cancel, request, on_text).await?;
-    let ModelInfo { provider, model } = by;
+    let ModelId { provider, model } = by;
     let answer = ResponseMetadata { provider, model, stop: response.stop, usage: response.usage };
     record_answer(&agent, &caller, answer.clone(), tell);
     match text_of(&response.content) {
@@ -118,7 +158,7 @@ async fn read_answer(
     cancel: &CancellationToken,
     request: ModelRequest,
     mut on_text: impl FnMut(&str) + Send,
-) -> Result<(ModelInfo, ModelResponse), CompletionError> {
+) -> Result<(ModelId, ModelResponse), CompletionError> {
     let (asked, mut length) = (model.info(), 0);
     let mut answering = asked.clone();
     let mut events = stream_response(model, cancel.clone(), request).await.map_err(CompletionError::Model)?;
@@ -157,6 +197,6 @@ fn record_answer(
     let record = Custom { owner, kind, data: RawJson::empty_object(), answer: Some(answer) };
     // A session that cannot be written fails the next run with an error.
     _ = agent.transcript.record_usage(record, usage);
-    let emitter = EventEmitter::with_sink(agent.current_hooks().observers, tell);
+    let emitter = EventEmitter::with_sink(agent.current_hooks(), tell);
     emitter.emit(AgentEvent::Usage { usage, cumulative: agent.transcript.usage() });
 }

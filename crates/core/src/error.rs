@@ -7,8 +7,41 @@ use haft_protocol::event::{Advice, ErrorStage};
 use crate::model::ModelError;
 use crate::schema::SchemaError;
 
+/// Writes the debug form of an error as people read it: its message, then the message of each source in a line of its
+/// own. A `main` that returns an error prints this form.
+///
+/// ```
+/// use std::fmt;
+///
+/// #[derive(thiserror::Error)]
+/// #[error("cannot read the menu")]
+/// struct MenuError(#[source] std::io::Error);
+///
+/// impl fmt::Debug for MenuError {
+///     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+///         haft_core::error::write_report(self, f)
+///     }
+/// }
+///
+/// let error = MenuError(std::io::Error::other("no such file"));
+/// assert_eq!(format!("{error:?}"), "cannot read the menu\n  caused by: no such file");
+/// ```
+///
+/// # Errors
+/// Those of the formatter.
+pub fn write_report(error: &dyn std::error::Error, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(f, "{error}")?;
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        write!(f, "\n  caused by: {error}")?;
+        cause = error.source();
+    }
+    Ok(())
+}
+
 /// The reason why a prompt failed, and the step in which it failed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TurnError {
     /// The step, counted from 1; 0 before the first step and after the last.
     pub step: u32,
@@ -22,6 +55,12 @@ impl fmt::Display for TurnError {
     }
 }
 
+impl fmt::Debug for TurnError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_report(self, f)
+    }
+}
+
 impl std::error::Error for TurnError {
     /// Returns the error behind the kind, such as [`ModelError::source`](field@ModelError::source).
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
@@ -30,6 +69,11 @@ impl std::error::Error for TurnError {
 }
 
 impl TurnError {
+    /// Creates an error.
+    pub fn new(step: u32, kind: TurnErrorKind) -> Self {
+        Self { step, kind }
+    }
+
     /// Returns the next step that the message does not name, because each program offers it in its own way.
     pub fn advice(&self) -> Option<Advice> {
         match &self.kind {
@@ -39,13 +83,14 @@ impl TurnError {
             TurnErrorKind::Stopped { .. } => Some(Advice::ExtensionLog),
             TurnErrorKind::Blocked { .. }
             | TurnErrorKind::NothingToDo
+            | TurnErrorKind::EmptyPrompt
             | TurnErrorKind::Aborted
             | TurnErrorKind::Busy => None,
         }
     }
 
     /// Returns the stage that failed, if events report one.
-    pub(crate) fn stage(&self) -> Option<ErrorStage> {
+    pub(crate) fn error_stage(&self) -> Option<ErrorStage> {
         match &self.kind {
             TurnErrorKind::Model(_) => Some(ErrorStage::Model),
             TurnErrorKind::Session { .. } => Some(ErrorStage::Session),
@@ -53,6 +98,7 @@ impl TurnError {
             | TurnErrorKind::Stopped { .. }
             | TurnErrorKind::MaxSteps { .. }
             | TurnErrorKind::NothingToDo
+            | TurnErrorKind::EmptyPrompt
             | TurnErrorKind::Aborted
             | TurnErrorKind::Busy => None,
         }
@@ -97,6 +143,9 @@ pub enum TurnErrorKind {
     /// There is no message to answer.
     #[error("nothing to resume: no message is waiting for an answer; send a prompt")]
     NothingToDo,
+    /// The prompt has neither text nor an image.
+    #[error("the prompt is empty; add text or an image")]
+    EmptyPrompt,
     /// The user aborted the run.
     #[error("aborted")]
     Aborted,
@@ -106,7 +155,7 @@ pub enum TurnErrorKind {
 }
 
 /// The reason why a run has no answer of the demanded form.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OutputError {
     /// The run failed.
@@ -125,6 +174,12 @@ pub enum OutputError {
     },
 }
 
+impl fmt::Debug for OutputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_report(self, f)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::error::Error as _;
@@ -140,5 +195,7 @@ mod tests {
         let error = TurnError { step: 1, kind: TurnErrorKind::Model(error) };
         assert_eq!(error.to_string(), "cannot reach the zoo");
         assert_eq!(error.source().map(ToString::to_string).as_deref(), Some("no road"));
+        assert_eq!(format!("{error:?}"), "cannot reach the zoo\n  caused by: no road");
+        assert_eq!(format!("{:?}", OutputError::from(error)), "cannot reach the zoo\n  caused by: no road");
     }
 }

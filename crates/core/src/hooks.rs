@@ -8,6 +8,11 @@
 //! The first argument of every hook is the cancellation token of the run. A cancelled hook should return soon; the
 //! action does not happen, whatever the hook decides. A panic counts as a refusal.
 //!
+//! # Names
+//!
+//! Each hook has a name, `a hook` by default. A decision does not contain it: the agent adds the name of the hook to
+//! what events, errors and the session say about the decision.
+//!
 //! ```
 //! use async_trait::async_trait;
 //! use haft_core::hooks::{
@@ -23,9 +28,13 @@
 //! impl BeforeToolExecute for Careful {
 //!     async fn before_tool_execute(&self, _: &CancellationToken, call: &ToolCall) -> ToolDecision {
 //!         match call.args.as_str().contains("rm -rf") {
-//!             true => ToolDecision::block("careful", "no deleting"),
+//!             true => ToolDecision::block("no deleting"),
 //!             false => ToolDecision::Allow,
 //!         }
+//!     }
+//!
+//!     fn name(&self) -> &str {
+//!         "careful"
 //!     }
 //! }
 //!
@@ -34,8 +43,12 @@
 //!     async fn before_turn(&self, _: &CancellationToken, step: u32) -> TurnDecision {
 //!         match step {
 //!             1..=9 => TurnDecision::Allow,
-//!             _ => TurnDecision::Block { by: "careful".into(), reason: "limit of nine steps".into() },
+//!             _ => TurnDecision::Block { reason: "limit of nine steps".into() },
 //!         }
+//!     }
+//!
+//!     fn name(&self) -> &str {
+//!         "careful"
 //!     }
 //! }
 //!
@@ -43,7 +56,7 @@
 //! impl BeforeAssistantMessage for Careful {
 //!     async fn before_assistant_message(&self, _: &CancellationToken, text: &str) -> MessageDecision {
 //!         match text.contains("SECRET") {
-//!             true => MessageDecision::Replace { by: "careful".into(), text: text.replace("SECRET", "…") },
+//!             true => MessageDecision::Replace { text: text.replace("SECRET", "…") },
 //!             false => MessageDecision::Show,
 //!         }
 //!     }
@@ -68,6 +81,7 @@
 
 mod closures;
 mod gate_clock;
+mod hook_set;
 mod input;
 mod model_call;
 mod session_change;
@@ -77,8 +91,6 @@ mod tool_call;
 mod user_bash;
 mod wait_point;
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use haft_protocol::content::ContentBlock;
 use haft_protocol::event::AgentEvent;
@@ -86,13 +98,16 @@ use haft_protocol::ids::ExtensionName;
 pub use tokio_util::sync::CancellationToken;
 
 use crate::compact::PendingCompaction;
+use crate::model::UNNAMED_HOOK;
 pub use crate::model::{BeforeProviderRequest, ProviderRequest, ProviderRequestDecision};
 use crate::session::EntryId;
 use crate::session::entry::CustomMessage;
-use crate::tool::Tool;
 
 pub(crate) use closures::{ApproverFn, ObserverFn};
+pub use closures::{allow, deny};
 pub use gate_clock::{GateClock, GateClockPause};
+pub(crate) use hook_set::ListedHook;
+pub use hook_set::{HookKind, HookSet, HookSource};
 pub use input::{AttachedFile, OnInput, UserInput, UserInputDecision};
 pub use model_call::{
     AfterModelResponse, BeforeModelRequest, OutgoingRequest, ReceivedResponse, RequestDecision, RequestEdit,
@@ -109,7 +124,7 @@ pub use tool_call::{
     PendingCall, ResultDecision, ToolDecision,
 };
 pub(crate) use user_bash::review_command;
-pub use user_bash::{OnUserBash, ReviewedUserBash, UserBash, UserBashDecision};
+pub use user_bash::{BashDecision, OnUserBash, ReviewedUserBash, UserBash};
 pub use wait_point::{OnWaitPoint, WaitPoint};
 
 /// Observes events. Called on the agent's thread, in order. An observer must not block and cannot change anything. A
@@ -118,132 +133,10 @@ pub use wait_point::{OnWaitPoint, WaitPoint};
 pub trait Observer: Send + Sync {
     /// Receives an event.
     fn observe(&self, event: &AgentEvent);
-}
 
-/// All hooks of an agent, each list in the order in which its hooks are asked.
-///
-/// One value can implement several hooks, for [`AgentBuilder::hooks`](crate::AgentBuilder::hooks):
-///
-/// ```
-/// use std::sync::Arc;
-///
-/// use haft_core::AgentBuilder;
-/// use haft_core::hooks::{BeforeToolExecute, BeforeTurn, HookSet};
-///
-/// fn with<H: BeforeTurn + BeforeToolExecute + 'static>(agent: AgentBuilder, guard: H) -> AgentBuilder {
-///     let guard = Arc::new(guard);
-///     let mut hooks = HookSet::default();
-///     hooks.before_turn.push(guard.clone());
-///     hooks.before_tool_execute.push(guard);
-///     agent.hooks(hooks)
-/// }
-/// ```
-#[derive(Clone, Default)]
-pub struct HookSet {
-    /// Asked about each input of the user.
-    pub on_input: Vec<Arc<dyn OnInput>>,
-    /// Asked about each shell command of the user.
-    pub on_user_bash: Vec<Arc<dyn OnUserBash>>,
-    /// Asked before another session is opened.
-    pub before_switch: Vec<Arc<dyn BeforeSwitch>>,
-    /// Asked before the conversation is copied.
-    pub before_fork: Vec<Arc<dyn BeforeFork>>,
-    /// Asked before the session continues from another entry.
-    pub before_tree: Vec<Arc<dyn BeforeTree>>,
-    /// Asked once per prompt.
-    pub before_agent_start: Vec<Arc<dyn BeforeAgentStart>>,
-    /// Asked once per step.
-    pub before_turn: Vec<Arc<dyn BeforeTurn>>,
-    /// Asked for every request of a step.
-    pub before_model_request: Vec<Arc<dyn BeforeModelRequest>>,
-    /// Asked for every encoded request.
-    pub before_provider_request: Vec<Arc<dyn BeforeProviderRequest>>,
-    /// Asked for every response of a step.
-    pub after_model_response: Vec<Arc<dyn AfterModelResponse>>,
-    /// Asked for every tool call.
-    pub before_tool_execute: Vec<Arc<dyn BeforeToolExecute>>,
-    /// Asked for every call that those hooks allowed.
-    pub approve_tool: Vec<Arc<dyn ApproveTool>>,
-    /// Asked for every result.
-    pub after_tool_execute: Vec<Arc<dyn AfterToolExecute>>,
-    /// Asked for every message with text.
-    pub before_assistant_message: Vec<Arc<dyn BeforeAssistantMessage>>,
-    /// Asked before a run ends.
-    pub before_settle: Vec<Arc<dyn BeforeSettle>>,
-    /// Asked before a compaction.
-    pub before_compact: Vec<Arc<dyn BeforeCompact>>,
-    /// Waited for at points of a run.
-    pub wait_points: Vec<Arc<dyn OnWaitPoint>>,
-    /// Receive all events.
-    pub observers: Vec<Arc<dyn Observer>>,
-}
-
-impl HookSet {
-    /// Appends the hooks of `other`.
-    pub fn extend(&mut self, other: Self) {
-        self.on_input.extend(other.on_input);
-        self.on_user_bash.extend(other.on_user_bash);
-        self.before_switch.extend(other.before_switch);
-        self.before_fork.extend(other.before_fork);
-        self.before_tree.extend(other.before_tree);
-        self.before_agent_start.extend(other.before_agent_start);
-        self.before_turn.extend(other.before_turn);
-        self.before_model_request.extend(other.before_model_request);
-        self.before_provider_request.extend(other.before_provider_request);
-        self.after_model_response.extend(other.after_model_response);
-        self.before_tool_execute.extend(other.before_tool_execute);
-        self.approve_tool.extend(other.approve_tool);
-        self.after_tool_execute.extend(other.after_tool_execute);
-        self.before_assistant_message.extend(other.before_assistant_message);
-        self.before_settle.extend(other.before_settle);
-        self.before_compact.extend(other.before_compact);
-        self.wait_points.extend(other.wait_points);
-        self.observers.extend(other.observers);
-    }
-}
-
-impl std::fmt::Debug for HookSet {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Hooks")
-            .field("on_input", &self.on_input.len())
-            .field("on_user_bash", &self.on_user_bash.len())
-            .field("before_switch", &self.before_switch.len())
-            .field("before_fork", &self.before_fork.len())
-            .field("before_tree", &self.before_tree.len())
-            .field("before_agent_start", &self.before_agent_start.len())
-            .field("before_turn", &self.before_turn.len())
-            .field("before_model_request", &self.before_model_request.len())
-            .field("before_provider_request", &self.before_provider_request.len())
-            .field("after_model_response", &self.after_model_response.len())
-            .field("before_tool_execute", &self.before_tool_execute.len())
-            .field("approve_tool", &self.approve_tool.len())
-            .field("after_tool_execute", &self.after_tool_execute.len())
-            .field("before_assistant_message", &self.before_assistant_message.len())
-            .field("before_settle", &self.before_settle.len())
-            .field("before_compact", &self.before_compact.len())
-            .field("wait_points", &self.wait_points.len())
-            .field("observers", &self.observers.len())
-            .finish()
-    }
-}
-
-/// A source of hooks that change while the agent exists, for example an extension host. The agent calls it at every
-/// hook point, so that a new gate takes effect at once. Observers are an exception: the observers at the start of a
-/// prompt stay for the whole run.
-#[async_trait]
-pub trait HookSource: Send + Sync {
-    /// Returns the current hooks, in order.
-    fn hooks(&self) -> HookSet;
-
-    /// Returns the current hooks of [`HookSet::wait_points`] alone. A run asks for them more often than for the others.
-    fn wait_points(&self) -> Vec<Arc<dyn OnWaitPoint>> {
-        self.hooks().wait_points
-    }
-
-    /// Returns a tool that the model called and the agent does not have, for example the tool of an extension that is
-    /// still starting. Returns `None` if there is no such tool or the run was cancelled.
-    async fn late_tool(&self, _cancel: &CancellationToken, _name: &str) -> Option<Arc<dyn Tool>> {
-        None
+    /// Returns the name of the hook, see the [module](self#names).
+    fn name(&self) -> &str {
+        UNNAMED_HOOK
     }
 }
 
@@ -269,10 +162,16 @@ pub trait BeforeAgentStart: Send + Sync {
     /// Adds sections to the system prompt, and messages to the conversation.
     async fn before_agent_start(&self, cancel: &CancellationToken, start: &AgentStart)
     -> AgentStartAdditions;
+
+    /// Returns the name of the hook, see the [module](self#names).
+    fn name(&self) -> &str {
+        UNNAMED_HOOK
+    }
 }
 
 /// The input of [`BeforeAgentStart`].
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AgentStart {
     /// The user's prompt.
     pub prompt: Vec<ContentBlock>,
@@ -280,13 +179,35 @@ pub struct AgentStart {
     pub system_prompt: String,
 }
 
+impl AgentStart {
+    /// Creates the input of a hook.
+    pub fn new(prompt: Vec<ContentBlock>, system_prompt: impl Into<String>) -> Self {
+        Self { prompt, system_prompt: system_prompt.into() }
+    }
+}
+
 /// The additions of one [`BeforeAgentStart`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AgentStartAdditions {
     /// Sections for the system prompt of this run.
     pub sections: Vec<PromptSection>,
     /// Messages that follow the prompt in the conversation. A run that resumes an earlier prompt adds none.
     pub messages: Vec<CustomMessage>,
+}
+
+impl AgentStartAdditions {
+    /// Sets [`sections`](Self::sections).
+    #[must_use]
+    pub fn with_sections(self, sections: Vec<PromptSection>) -> Self {
+        Self { sections, ..self }
+    }
+
+    /// Sets [`messages`](Self::messages).
+    #[must_use]
+    pub fn with_messages(self, messages: Vec<CustomMessage>) -> Self {
+        Self { messages, ..self }
+    }
 }
 
 impl From<PromptSection> for AgentStartAdditions {
@@ -303,6 +224,7 @@ impl From<CustomMessage> for AgentStartAdditions {
 
 /// A section that a hook adds to the system prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PromptSection {
     /// The text.
     pub text: String,
@@ -336,6 +258,11 @@ impl From<&str> for PromptSection {
 pub trait BeforeTurn: Send + Sync {
     /// Decides whether the turn continues. `step` counts from 1 within a prompt.
     async fn before_turn(&self, cancel: &CancellationToken, step: u32) -> TurnDecision;
+
+    /// Returns the name of the hook, see the [module](self#names).
+    fn name(&self) -> &str {
+        UNNAMED_HOOK
+    }
 }
 
 /// The decision about the start of a turn.
@@ -345,8 +272,6 @@ pub enum TurnDecision {
     Allow,
     /// The turn ends.
     Block {
-        /// The hook that blocked it.
-        by: String,
         /// The reason, for the user.
         reason: String,
     },
@@ -359,6 +284,11 @@ pub enum TurnDecision {
 pub trait BeforeAssistantMessage: Send + Sync {
     /// Decides which text the user sees. The transcript keeps the original.
     async fn before_assistant_message(&self, cancel: &CancellationToken, text: &str) -> MessageDecision;
+
+    /// Returns the name of the hook, see the [module](self#names).
+    fn name(&self) -> &str {
+        UNNAMED_HOOK
+    }
 }
 
 /// The decision about a message for the user.
@@ -368,15 +298,11 @@ pub enum MessageDecision {
     Show,
     /// Shows another text.
     Replace {
-        /// The hook that replaced it.
-        by: String,
         /// The text.
         text: String,
     },
     /// Shows nothing. Tool calls of the message still run.
     Suppress {
-        /// The hook that suppressed it.
-        by: String,
         /// The text that the user sees instead.
         reason: String,
     },
@@ -398,7 +324,7 @@ pub enum MessageDecision {
 ///     async fn before_compact(&self, _: &CancellationToken, about: &PendingCompaction) -> CompactDecision {
 ///         let earlier = about.previous_summary.clone().unwrap_or_default();
 ///         let summary = format!("{earlier}Changed files: {}", about.files_modified.join(", "));
-///         CompactDecision::Replace { by: "plainly".into(), summary, first_kept: None }
+///         CompactDecision::Replace { summary, first_kept: None }
 ///     }
 /// }
 /// ```
@@ -413,6 +339,11 @@ pub trait BeforeCompact: Send + Sync {
 
     /// Reports that the kept part cannot begin at this entry, so that the hook's decision was ignored.
     fn cut_refused(&self, _first_kept: EntryId) {}
+
+    /// Returns the name of the hook, see the [module](self#names).
+    fn name(&self) -> &str {
+        UNNAMED_HOOK
+    }
 }
 
 /// The decision about a compaction.
@@ -422,15 +353,11 @@ pub enum CompactDecision {
     Default,
     /// The context stays unchanged. If it is too long, the provider rejects the request and the turn ends.
     Cancel {
-        /// The hook that refused.
-        by: String,
         /// The reason, for the user.
         reason: String,
     },
     /// The hook's summary is used without a request to the model. A too long summary is truncated.
     Replace {
-        /// The hook that wrote the summary.
-        by: String,
         /// The summary for the model.
         summary: String,
         /// The first kept entry, if not the suggested one: one of [`PendingCompaction::cut_points`].
@@ -440,9 +367,8 @@ pub enum CompactDecision {
 
 /// A refusal: the action does not happen.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Refusal {
-    /// The hook that refused.
-    pub by: String,
     /// The reason. The model sees it if the turn continues, otherwise the user.
     pub reason: String,
     /// The amount of work that ends.
@@ -465,17 +391,35 @@ pub enum RefusalScope {
 
 impl Refusal {
     /// Creates a refusal.
-    pub fn new(scope: RefusalScope, by: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self { by: by.into(), reason: reason.into(), scope }
+    pub fn new(scope: RefusalScope, reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), scope }
     }
 
     /// Creates a refusal that ends the turn with an error that contains the reason.
-    pub fn for_turn(by: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self::new(RefusalScope::Turn, by, reason)
+    pub fn for_turn(reason: impl Into<String>) -> Self {
+        Self::new(RefusalScope::Turn, reason)
     }
 
     /// Creates a refusal that ends the turn without an error and removes the turn from the context.
-    pub fn for_discarded_turn(by: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self::new(RefusalScope::DiscardedTurn, by, reason)
+    pub fn for_discarded_turn(reason: impl Into<String>) -> Self {
+        Self::new(RefusalScope::DiscardedTurn, reason)
     }
+
+    /// Adds the name of the hook that refused.
+    pub(crate) fn attribute_to(self, by: impl Into<String>) -> AttributedRefusal {
+        let Self { reason, scope } = self;
+        AttributedRefusal { by: by.into(), reason, scope }
+    }
+}
+
+/// A refusal with the name of the hook that refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AttributedRefusal {
+    /// The name of the hook.
+    pub by: String,
+    /// The reason. The model sees it if the turn continues, otherwise the user.
+    pub reason: String,
+    /// The amount of work that ends.
+    pub scope: RefusalScope,
 }

@@ -32,7 +32,7 @@ const MAX_ENDED: usize = 24;
 /// let jobs = BackgroundJobs::default();
 /// let number = jobs.start("echo hi", |job| async move {
 ///     job.push_output("hi\n");
-///     JobEnd { summary: "exit code 0".into(), tail: "hi\n".into(), notes: Vec::new() }
+///     JobEnd::new("exit code 0").with_tail("hi\n")
 /// });
 /// let job = jobs.find(number.unwrap()).unwrap();
 /// job.wait_for_end().await;
@@ -82,9 +82,7 @@ impl BackgroundJobs {
         let job = BackgroundJob::new(table.last, command.into());
         let (work, ended) = (AssertUnwindSafe(work(job.clone())).catch_unwind(), job.clone());
         let task = tokio::spawn(async move {
-            let end = work
-                .await
-                .unwrap_or_else(|_| JobEnd { summary: "internal error".to_owned(), ..JobEnd::default() });
+            let end = work.await.unwrap_or_else(|_| JobEnd::new("internal error"));
             ended.finish(end);
         });
         table.jobs.push((job, JobTask(task.abort_handle())));
@@ -137,6 +135,7 @@ pub struct TooManyJobs;
 
 /// The end of a job.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct JobEnd {
     /// The end in a few words, for example `exit code 0`.
     pub summary: String,
@@ -146,8 +145,28 @@ pub struct JobEnd {
     pub notes: Vec<String>,
 }
 
+impl JobEnd {
+    /// Creates the end of a job without output.
+    pub fn new(summary: impl Into<String>) -> Self {
+        Self { summary: summary.into(), tail: String::new(), notes: Vec::new() }
+    }
+
+    /// Sets [`tail`](Self::tail).
+    #[must_use]
+    pub fn with_tail(self, tail: impl Into<String>) -> Self {
+        Self { tail: tail.into(), ..self }
+    }
+
+    /// Sets [`notes`](Self::notes).
+    #[must_use]
+    pub fn with_notes(self, notes: Vec<String>) -> Self {
+        Self { notes, ..self }
+    }
+}
+
 /// The state of a job, for lists.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct JobStatus {
     /// The number, counted from 1 in each session.
     pub number: u32,
@@ -161,6 +180,7 @@ pub struct JobStatus {
 
 /// The unread output of a job.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct JobOutput {
     /// The output: whole lines while the job runs.
     pub text: String,
@@ -307,7 +327,7 @@ mod tests {
     use super::*;
 
     fn ended(summary: &str) -> JobEnd {
-        JobEnd { summary: summary.to_owned(), ..JobEnd::default() }
+        JobEnd::new(summary)
     }
 
     async fn wait_for_stop(job: BackgroundJob) -> JobEnd {

@@ -5,6 +5,7 @@ use std::fmt;
 
 /// The limits of one JSON text. A value equal to a limit is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+// Closed: the two measures of a shape.
 pub struct ShapeLimits {
     /// The nesting of arrays and objects.
     pub depth: usize,

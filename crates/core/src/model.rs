@@ -28,6 +28,7 @@ use crate::tool::ToolSpec;
 
 pub use facts::{ModelFacts, TokenPrices};
 pub use output::OutputSchema;
+pub(crate) use review::UNNAMED_HOOK;
 pub use review::{
     BeforeProviderRequest, MAX_HEADERS, MAX_PAYLOAD, ProviderRequest, ProviderRequestDecision, RequestReview,
     ReviewedRequest, check_header,
@@ -37,15 +38,15 @@ pub use review::{
 ///
 /// ```
 /// use haft_core::hooks::CancellationToken;
-/// use haft_core::model::{Model, ModelError, ModelInfo, ModelRequest, ModelResponse, ModelStream};
+/// use haft_core::model::{Model, ModelError, ModelId, ModelRequest, ModelResponse, ModelStream};
 ///
 /// /// Gives the same answer to every request.
 /// struct Parrot;
 ///
 /// #[async_trait::async_trait]
 /// impl Model for Parrot {
-///     fn info(&self) -> ModelInfo {
-///         ModelInfo { provider: "zoo".into(), model: "parrot".into() }
+///     fn info(&self) -> ModelId {
+///         ModelId { provider: "zoo".into(), model: "parrot".into() }
 ///     }
 ///
 ///     async fn stream(&self, _: CancellationToken, _: ModelRequest) -> Result<ModelStream, ModelError> {
@@ -64,7 +65,7 @@ pub use review::{
 #[async_trait]
 pub trait Model: Send + Sync {
     /// Returns the name of the model for people, `hello_ack` and the log.
-    fn info(&self) -> ModelInfo;
+    fn info(&self) -> ModelId;
 
     /// Returns the known facts of the model: window, prices, thinking. The default knows nothing. May search a large
     /// table.
@@ -86,7 +87,7 @@ pub trait Model: Send + Sync {
 
 forward_trait!(Model for [Arc, Box] {
     async stream(cancel: CancellationToken, request: ModelRequest) -> Result<ModelStream, ModelError>;
-    fn info() -> ModelInfo;
+    fn info() -> ModelId;
     fn facts() -> ModelFacts;
 });
 
@@ -121,11 +122,11 @@ pub trait ModelSource: Send + Sync {
     ///
     /// # Errors
     /// The reason why there is no such model, as a text fragment for people.
-    async fn model(&self, name: &str, asked: &ModelInfo) -> Result<Arc<dyn Model>, String>;
+    async fn model(&self, name: &str, asked: &ModelId) -> Result<Arc<dyn Model>, String>;
 }
 
 forward_trait!(ModelSource for [Arc] {
-    async model(name: &str, asked: &ModelInfo) -> Result<Arc<dyn Model>, String>;
+    async model(name: &str, asked: &ModelId) -> Result<Arc<dyn Model>, String>;
 });
 
 /// The stream of a model's answer.
@@ -133,14 +134,15 @@ pub type ModelStream = Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelError>>
 
 /// The name of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ModelInfo {
+// Closed: these two name a model.
+pub struct ModelId {
     /// The provider: `anthropic`, `openai`, `scripted`, …
     pub provider: String,
     /// The model's id at that provider.
     pub model: String,
 }
 
-impl fmt::Display for ModelInfo {
+impl fmt::Display for ModelId {
     /// As `provider/model`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.provider, self.model)
@@ -173,6 +175,7 @@ impl fmt::Display for ModelInfo {
 ///
 /// Serializes for logs, without [`review`](Self::review).
 #[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
 pub struct ModelRequest {
     /// The system prompt.
     pub system: String,
@@ -193,6 +196,57 @@ pub struct ModelRequest {
     /// The hooks that review the encoded request.
     #[serde(skip)]
     pub review: RequestReview,
+}
+
+impl ModelRequest {
+    /// Creates a request without a system prompt, tools and options.
+    pub fn new(messages: impl Into<Arc<Vec<Message>>>) -> Self {
+        Self {
+            system: String::new(),
+            messages: messages.into(),
+            tools: Vec::new(),
+            thinking: ThinkingLevel::default(),
+            options: RequestOptions::default(),
+            output_schema: None,
+            review: RequestReview::default(),
+        }
+    }
+
+    /// Sets [`system`](Self::system).
+    #[must_use]
+    pub fn with_system(self, system: impl Into<String>) -> Self {
+        Self { system: system.into(), ..self }
+    }
+
+    /// Sets [`tools`](Self::tools).
+    #[must_use]
+    pub fn with_tools(self, tools: Vec<Arc<ToolSpec>>) -> Self {
+        Self { tools, ..self }
+    }
+
+    /// Sets [`thinking`](Self::thinking).
+    #[must_use]
+    pub fn with_thinking(self, thinking: ThinkingLevel) -> Self {
+        Self { thinking, ..self }
+    }
+
+    /// Sets [`options`](Self::options).
+    #[must_use]
+    pub fn with_options(self, options: RequestOptions) -> Self {
+        Self { options, ..self }
+    }
+
+    /// Sets [`output_schema`](Self::output_schema).
+    #[must_use]
+    pub fn with_output_schema(self, output_schema: impl Into<Option<Arc<OutputSchema>>>) -> Self {
+        Self { output_schema: output_schema.into(), ..self }
+    }
+
+    /// Sets [`review`](Self::review).
+    #[must_use]
+    pub fn with_review(self, review: RequestReview) -> Self {
+        Self { review, ..self }
+    }
 }
 
 fn serialize_shared<S: Serializer>(value: &Arc<impl Serialize>, serializer: S) -> Result<S::Ok, S::Error> {
@@ -268,15 +322,15 @@ pub enum ModelEvent {
     /// The model is not available and another model is used. Sent only before the first piece of an answer.
     Fallback {
         /// The model that failed.
-        from: ModelInfo,
+        from: ModelId,
         /// The model that is used instead.
-        to: ModelInfo,
+        to: ModelId,
         /// The reason.
         message: String,
     },
     /// The model that answers. A model that represents several sends this event once, directly before the first piece
     /// of its answer. Without it, [`Model::info`] names the model.
-    Answering(ModelInfo),
+    Answering(ModelId),
     /// The complete answer; always the last event.
     Done(ModelResponse),
 }
@@ -290,6 +344,7 @@ impl ModelEvent {
 
 /// A complete answer.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct ModelResponse {
     /// Text, thinking and tool calls in the model's order. Arguments that are not a JSON object are kept unchanged,
     /// wrapped by [`wrap_invalid_args`].
@@ -320,6 +375,7 @@ pub fn wrap_invalid_args(text: &str) -> haft_protocol::RawJson {
 /// ```
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{message}")]
+#[non_exhaustive]
 pub struct ModelError {
     /// The kind, for retries and for programs.
     pub kind: ModelErrorKind,
@@ -402,6 +458,11 @@ pub enum ModelErrorKind {
 }
 
 impl ModelResponse {
+    /// Creates a response without usage.
+    pub fn new(content: Vec<AssistantBlock>, stop: StopCause) -> Self {
+        Self { content, stop, usage: TokenUsage::default(), native: None }
+    }
+
     /// Creates an answer with text and without tool calls.
     pub fn text(text: impl Into<String>) -> Self {
         let content = vec![AssistantBlock::Text { text: text.into() }];
@@ -431,6 +492,18 @@ impl ModelResponse {
         let mut events: Vec<ModelEvent> = self.content.iter().flat_map(block_events).collect();
         events.push(ModelEvent::Done(self));
         stream::iter(events.into_iter().map(Ok)).boxed()
+    }
+
+    /// Sets [`usage`](Self::usage).
+    #[must_use]
+    pub fn with_usage(self, usage: TokenUsage) -> Self {
+        Self { usage, ..self }
+    }
+
+    /// Sets [`native`](Self::native).
+    #[must_use]
+    pub fn with_native(self, native: impl Into<Option<NativeMessage>>) -> Self {
+        Self { native: native.into(), ..self }
     }
 }
 

@@ -23,11 +23,11 @@ pub use crate::error::{OutputError, TurnError, TurnErrorKind};
 pub use crate::hooks::{
     AfterToolExecute, AgentStartAdditions, ApproveTool, ApproverDecision, BeforeAgentStart,
     BeforeAssistantMessage, BeforeToolExecute, BeforeTurn, CancellationToken, HookSet, MessageDecision,
-    Observer, PromptSection, ResultDecision, ToolDecision, TurnDecision,
+    Observer, PromptSection, ResultDecision, ToolDecision, TurnDecision, allow, deny,
 };
 pub use crate::model::{
-    Advice, Model, ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelRequest, ModelResponse,
-    ModelStream, OutputSchema, ThinkingLevel, ToolChoice,
+    Advice, Model, ModelError, ModelErrorKind, ModelEvent, ModelId, ModelRequest, ModelResponse, ModelStream,
+    OutputSchema, ThinkingLevel, ToolChoice,
 };
 pub use crate::prompt::SystemPrompt;
 pub use crate::queue::{Prompt, QueueError};

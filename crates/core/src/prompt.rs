@@ -34,12 +34,9 @@ Read before you change, make the smallest change that does the job, check your w
 /// use haft_core::prompt::SystemPrompt;
 /// use haft_core::protocol::ids::ExtensionName;
 ///
-/// let prompt = SystemPrompt {
-///     identity: Some("You are a reviewer.".into()),
-///     appended: vec!["Answer in one sentence.".into()],
-///     facts: vec!["Working directory: /srv/app".into()],
-///     ..SystemPrompt::default()
-/// };
+/// let prompt = SystemPrompt::from("You are a reviewer.")
+///     .with_appended(vec!["Answer in one sentence.".into()])
+///     .with_facts(vec!["Working directory: /srv/app".into()]);
 /// let own = PromptSection::from("Tests come first.");
 /// let other = PromptSection::of_extension(ExtensionName::new("guide"), "Ask first.");
 /// let text = prompt.render(&[], &[own, other]);
@@ -48,6 +45,7 @@ Read before you change, make the smallest change that does the job, check your w
 /// assert!(text.ends_with("<extension name=\"guide\">\nAsk first.\n</extension>"));
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SystemPrompt {
     /// The identity of the agent; `None` uses haft's default text.
     pub identity: Option<String>,
@@ -76,6 +74,7 @@ impl From<&str> for SystemPrompt {
 
 /// The text of a context file.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ContextFileText {
     /// The path of the file, as the model sees it.
     pub path: String,
@@ -85,13 +84,34 @@ pub struct ContextFileText {
     pub cut: u64,
 }
 
+impl ContextFileText {
+    /// Creates a whole file.
+    pub fn new(path: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { path: path.into(), text: text.into(), cut: 0 }
+    }
+
+    /// Sets [`cut`](Self::cut).
+    #[must_use]
+    pub fn with_cut(self, cut: u64) -> Self {
+        Self { cut, ..self }
+    }
+}
+
 /// A skill as the model sees it before loading it.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SkillSummary {
     /// The name by which the model loads it.
     pub name: String,
     /// The description of the skill.
     pub description: String,
+}
+
+impl SkillSummary {
+    /// Creates a summary.
+    pub fn new(name: impl Into<String>, description: impl Into<String>) -> Self {
+        Self { name: name.into(), description: description.into() }
+    }
 }
 
 impl SystemPrompt {
@@ -131,6 +151,36 @@ impl SystemPrompt {
             fence_within_limit(sections, MAX_SECTIONS).map(|text| format!("# From extensions\n{text}")),
         );
         parts.join("\n\n")
+    }
+
+    /// Sets [`identity`](Self::identity).
+    #[must_use]
+    pub fn with_identity(self, identity: impl Into<String>) -> Self {
+        Self { identity: Some(identity.into()), ..self }
+    }
+
+    /// Sets [`appended`](Self::appended).
+    #[must_use]
+    pub fn with_appended(self, appended: Vec<String>) -> Self {
+        Self { appended, ..self }
+    }
+
+    /// Sets [`facts`](Self::facts).
+    #[must_use]
+    pub fn with_facts(self, facts: Vec<String>) -> Self {
+        Self { facts, ..self }
+    }
+
+    /// Sets [`context`](Self::context).
+    #[must_use]
+    pub fn with_context(self, context: Vec<ContextFileText>) -> Self {
+        Self { context, ..self }
+    }
+
+    /// Sets [`skills`](Self::skills).
+    #[must_use]
+    pub fn with_skills(self, skills: Vec<SkillSummary>) -> Self {
+        Self { skills, ..self }
     }
 }
 

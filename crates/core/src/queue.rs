@@ -21,6 +21,7 @@ const ROOM: usize = 64;
 
 /// A user message: text, images, or both.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Prompt {
     /// The blocks in order.
     pub content: Vec<ContentBlock>,
@@ -30,6 +31,7 @@ pub struct Prompt {
 
 /// The fields of a [`CustomMessage`] besides its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CustomOrigin {
     /// The extension.
     pub owner: String,
@@ -129,6 +131,7 @@ pub enum QueueError {
 
 /// The queued messages, oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct QueuedMessages {
     /// Steering messages.
     pub steering: Vec<Prompt>,

@@ -64,7 +64,7 @@ impl Run {
     pub(crate) fn new(agent: Arc<AgentState>, prompt: Option<Prompt>) -> Self {
         let (sender, events) = emitter::event_channel();
         let cancel = CancellationToken::new();
-        let emitter = EventEmitter::new(agent.current_hooks().observers, sender);
+        let emitter = EventEmitter::new(agent.current_hooks(), sender);
         let weak = Arc::downgrade(&agent);
         let output = OutputSlot::default();
         let work = turn::run_prompt(agent, prompt, emitter, cancel.clone(), output.clone()).boxed();
@@ -168,7 +168,8 @@ impl Run {
 
     /// Demands that the run ends with JSON that fits a schema. Providers with structured output guarantee it; with the
     /// others, the model gives its answer as a call of a tool. haft checks each answer, and asks the model for a
-    /// correction up to two times. Has no effect after the first event.
+    /// correction up to two times, as long as [`max_steps`](crate::AgentBuilder::max_steps) permits another step. Has no
+    /// effect after the first event.
     ///
     /// The agent checks the model's own text. If a [`BeforeAssistantMessage`](crate::hooks::BeforeAssistantMessage) hook
     /// replaces it, the result is the replacement, which is not corrected.
@@ -296,11 +297,11 @@ impl std::fmt::Debug for Run {
 ///
 /// ```
 /// # use std::sync::Arc;
-/// # use haft_core::model::{Model, ModelError, ModelInfo, ModelRequest, ModelStream};
+/// # use haft_core::model::{Model, ModelError, ModelId, ModelRequest, ModelStream};
 /// # struct Slow;
 /// # #[async_trait::async_trait]
 /// # impl Model for Slow {
-/// #     fn info(&self) -> ModelInfo { ModelInfo { provider: "doc".into(), model: "slow".into() } }
+/// #     fn info(&self) -> ModelId { ModelId { provider: "doc".into(), model: "slow".into() } }
 /// #     async fn stream(&self, _: CancellationToken, _: ModelRequest) -> Result<ModelStream, ModelError> {
 /// #         Ok(Box::pin(futures::stream::pending()))
 /// #     }

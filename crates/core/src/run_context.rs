@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent_state::AgentState;
 use crate::emitter::EventEmitter;
-use crate::hooks::WaitPoint;
+use crate::hooks::{OnWaitPoint, WaitPoint};
 use crate::session::intervention::{HookIntervention, InterventionAction};
 
 /// The context of one run, or of one extension's call outside of a run.
@@ -69,7 +69,7 @@ impl RunContext {
 
 /// Waits until all hooks have handled a point of a run.
 pub(crate) async fn wait_for_hooks(agent: &AgentState, cancel: &CancellationToken, point: &WaitPoint) {
-    let hooks = agent.current_wait_points();
+    let hooks = agent.current_hooks::<dyn OnWaitPoint>();
     let waits = hooks.iter().map(|hook| AssertUnwindSafe(hook.on_wait_point(cancel, point)).catch_unwind());
     // A hook that panicked has nothing to decide.
     _ = join_all(waits).await;

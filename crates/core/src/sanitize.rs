@@ -208,6 +208,7 @@ fn is_ideograph(c: char) -> bool {
 
 /// A text without hidden characters, for a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ModelSafeText<'a> {
     /// The text without the removed characters.
     pub text: Cow<'a, str>,

@@ -63,9 +63,17 @@ impl SchemaValidator {
     /// # Errors
     /// [`SchemaError`] if the schema has another type, or none.
     pub(crate) fn check_type(&self) -> Result<(), SchemaError> {
-        let is_object = self.schema.get("type").is_some_and(|kind| kind == "object");
-        let error = || SchemaError(r#"it must describe an object: `"type": "object"`"#.to_owned());
-        is_object.then_some(()).ok_or_else(error)
+        let found = match self.schema.get("type") {
+            Some(kind) if kind == "object" => return Ok(()),
+            Some(kind) => format!(r#""type" is {kind}"#),
+            None => r#""type" is missing"#.to_owned(),
+        };
+        let advice = match self.schema.get("type") {
+            // A list of types, or a type that is written elsewhere.
+            Some(Value::Array(_)) | None => r#"write `"type": "object"` at the top of the schema"#,
+            Some(_) => r#"describe an object that has the value as a property, and write `"type": "object"`"#,
+        };
+        Err(SchemaError(format!("{found}, but providers accept only objects; {advice}")))
     }
 
     /// Checks arguments.

@@ -37,6 +37,7 @@ pub trait ExtensionToolSource: Send + Sync {
 
 /// The reason why a file cannot be locked.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FileLockError {
     /// The code of the failed call.
     pub code: HostCallError,
@@ -44,8 +45,16 @@ pub struct FileLockError {
     pub text: String,
 }
 
+impl FileLockError {
+    /// Creates an error.
+    pub fn new(code: HostCallError, text: impl Into<String>) -> Self {
+        Self { code, text: text.into() }
+    }
+}
+
 /// The files that an extension can access through the host.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ServiceReach {
     /// The extension.
     pub extension: ExtensionName,
@@ -57,8 +66,28 @@ pub struct ServiceReach {
     pub lock_owner: LockOwner,
 }
 
+impl ServiceReach {
+    /// Creates the reach of an extension that has no limits.
+    pub fn new(extension: ExtensionName, lock_owner: LockOwner) -> Self {
+        Self { extension, within: None, data: None, lock_owner }
+    }
+
+    /// Sets [`within`](Self::within).
+    #[must_use]
+    pub fn with_within(self, within: impl Into<Option<AllowedPaths>>) -> Self {
+        Self { within: within.into(), ..self }
+    }
+
+    /// Sets [`data`](Self::data).
+    #[must_use]
+    pub fn with_data(self, data: impl Into<PathBuf>) -> Self {
+        Self { data: Some(data.into()), ..self }
+    }
+}
+
 /// Files, and directories with all of their content.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AllowedPaths {
     /// The paths that can be read.
     pub read: Vec<PathBuf>,
@@ -66,4 +95,24 @@ pub struct AllowedPaths {
     pub write: Vec<PathBuf>,
     /// True if commands can use the network.
     pub network: bool,
+}
+
+impl AllowedPaths {
+    /// Sets [`read`](Self::read).
+    #[must_use]
+    pub fn with_read(self, read: Vec<PathBuf>) -> Self {
+        Self { read, ..self }
+    }
+
+    /// Sets [`write`](Self::write).
+    #[must_use]
+    pub fn with_write(self, write: Vec<PathBuf>) -> Self {
+        Self { write, ..self }
+    }
+
+    /// Sets [`network`](Self::network).
+    #[must_use]
+    pub fn with_network(self, network: bool) -> Self {
+        Self { network, ..self }
+    }
 }

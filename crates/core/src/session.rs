@@ -247,8 +247,7 @@ impl Session {
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let session = Session::in_memory("/srv/app".as_ref());
     /// let id: EntryId = "0f3a5c7e9b1d2f4061728394a5b6c7d8".parse()?;
-    /// let (owner, kind) = ("todo".to_owned(), "list".to_owned());
-    /// let list = Custom { owner, kind, data: RawJson::empty_object(), answer: None };
+    /// let list = Custom::new("todo", "list", RawJson::empty_object());
     /// session.append_with_id(id, list, Durability::Soon).await?;
     ///
     /// let again = session.append_with_id(id, Tags::default(), Durability::Soon).await;
@@ -510,7 +509,7 @@ fn lock(state: &Mutex<SessionState>) -> MutexGuard<'_, SessionState> {
 }
 
 /// The error of a session operation. An entry whose `append` failed was not acknowledged and may be missing.
-#[derive(Debug, Clone, thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum SessionError {
     /// The session is open in another process, or through another handle in this one.
@@ -580,6 +579,12 @@ pub enum SessionError {
     /// The thread that writes to disk has ended.
     #[error("the session writer stopped, so the entry may be missing; reopen the session")]
     Unknown,
+}
+
+impl fmt::Debug for SessionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        crate::error::write_report(self, f)
+    }
 }
 
 impl SessionError {

@@ -12,6 +12,7 @@ use crate::session::entry::{EntryBody, SessionEntry};
 
 /// The usage of a session and of its context; see [`Agent::stats`](crate::Agent::stats).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct SessionStats {
     /// Tokens and cost since the session began, including earlier processes, without abandoned branches.
     pub usage: TokenUsage,
@@ -21,6 +22,7 @@ pub struct SessionStats {
 
 /// The usage of the context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct ContextUsage {
     /// Tokens of the transcript and everything that is sent with it: the provider's count of the last answer, plus an
     /// estimate of later messages.
@@ -74,6 +76,7 @@ pub(crate) fn text_tokens(text: &str) -> u64 {
 
 /// The share of each kind of content in a context, in tokens; estimated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct ContextShares {
     /// The prompts of the user, with attached files and images.
     pub prompts: u64,
@@ -230,8 +233,7 @@ mod tests {
             AssistantBlock::Text { text: "y".repeat(80) },
             AssistantBlock::ToolCall(call),
         ];
-        let answer =
-            Message::Assistant(AssistantMessage { content, time: Rfc3339Time(String::new()), native: None });
+        let answer = Message::Assistant(AssistantMessage::new(content, Rfc3339Time(String::new())));
         let shares = ContextShares::of_messages(&[answer]);
         let expect = ContextShares { thinking: 10, answers: 20, calls: 5, ..ContextShares::default() };
         assert_eq!((shares, shares.total_tokens()), (expect, 35));

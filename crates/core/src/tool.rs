@@ -120,11 +120,20 @@ impl fmt::Debug for dyn Tool {
 
 /// Canonical arguments, and the files that the paths in them lead to.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CanonicalArgs {
     /// The arguments.
     pub args: RawJson,
     /// The places, for hooks and for [`ToolContext::resolved_paths`].
     pub resolved_paths: Arc<[ResolvedPath]>,
+}
+
+impl CanonicalArgs {
+    /// Sets [`resolved_paths`](Self::resolved_paths).
+    #[must_use]
+    pub fn with_resolved_paths(self, resolved_paths: impl Into<Arc<[ResolvedPath]>>) -> Self {
+        Self { resolved_paths: resolved_paths.into(), ..self }
+    }
 }
 
 impl From<RawJson> for CanonicalArgs {
@@ -136,6 +145,7 @@ impl From<RawJson> for CanonicalArgs {
 
 /// The description of a tool for the model, and how the agent may run it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct ToolSpec {
     /// The name: `[A-Za-z][A-Za-z0-9_-]*`.
     pub name: String,
@@ -175,6 +185,36 @@ impl ToolSpec {
     pub fn with_schema(mut self, schema: RawJson) -> Self {
         self.schema = schema;
         self
+    }
+
+    /// Sets [`guidelines`](Self::guidelines).
+    #[must_use]
+    pub fn with_guidelines(self, guidelines: Vec<String>) -> Self {
+        Self { guidelines, ..self }
+    }
+
+    /// Sets [`label`](Self::label).
+    #[must_use]
+    pub fn with_label(self, label: impl Into<String>) -> Self {
+        Self { label: Some(label.into()), ..self }
+    }
+
+    /// Sets [`snippet`](Self::snippet).
+    #[must_use]
+    pub fn with_snippet(self, snippet: impl Into<String>) -> Self {
+        Self { snippet: Some(snippet.into()), ..self }
+    }
+
+    /// Sets [`owner`](Self::owner).
+    #[must_use]
+    pub fn with_owner(self, owner: ToolOwner) -> Self {
+        Self { owner, ..self }
+    }
+
+    /// Sets [`concurrency`](Self::concurrency).
+    #[must_use]
+    pub fn with_concurrency(self, concurrency: ToolConcurrency) -> Self {
+        Self { concurrency, ..self }
     }
 }
 
@@ -237,6 +277,7 @@ pub enum ToolConcurrency {
 /// # }
 /// ```
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct ToolContext {
     /// Cancelled with the run. A tool should then stop soon and return its partial output.
     pub cancel: CancellationToken,
@@ -279,6 +320,7 @@ impl ToolContext {
 
 /// The progress of a running call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ToolProgress {
     /// The next piece of the output; may be empty.
     pub text: String,
@@ -286,6 +328,25 @@ pub struct ToolProgress {
     pub replaces: bool,
     /// Data for people and programs, an object, in place of earlier ones.
     pub details: Option<RawJson>,
+}
+
+impl ToolProgress {
+    /// Creates progress that follows the earlier progress.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), replaces: false, details: None }
+    }
+
+    /// Sets [`replaces`](Self::replaces).
+    #[must_use]
+    pub fn with_replaces(self, replaces: bool) -> Self {
+        Self { replaces, ..self }
+    }
+
+    /// Sets [`details`](Self::details).
+    #[must_use]
+    pub fn with_details(self, details: impl Into<Option<RawJson>>) -> Self {
+        Self { details: details.into(), ..self }
+    }
 }
 
 impl fmt::Debug for ToolContext {
@@ -303,14 +364,13 @@ impl fmt::Debug for ToolContext {
 /// The result of a call.
 ///
 /// ```
+/// use haft_core::protocol::RawJson;
 /// use haft_core::tool::{ToolFailureKind, ToolOutput};
 ///
 /// fn lookup(word: &str) -> ToolOutput {
 ///     match word {
-///         "haft" => ToolOutput {
-///             details: Some(serde_json::json!({ "source": "dictionary" }).into()),
-///             ..ToolOutput::text("the handle of a knife")
-///         },
+///         "haft" => ToolOutput::text("the handle of a knife")
+///             .with_details(RawJson::from(serde_json::json!({ "source": "dictionary" }))),
 ///         // The model reads the error and can try another word.
 ///         _ => ToolOutput::failed(ToolFailureKind::NotFound, format!("no entry for {word:?}; try its singular")),
 ///     }
@@ -319,6 +379,7 @@ impl fmt::Debug for ToolContext {
 /// assert!(lookup("hafts").is_error);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ToolOutput {
     /// The content for the model.
     pub content: Vec<ContentBlock>,
@@ -341,11 +402,19 @@ pub struct ToolOutput {
 
 /// A text that an extension shows the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DisplayText {
     /// The owner of the text.
     pub by: ExtensionName,
     /// The text.
     pub text: String,
+}
+
+impl DisplayText {
+    /// Creates a text.
+    pub fn new(by: ExtensionName, text: impl Into<String>) -> Self {
+        Self { by, text: text.into() }
+    }
 }
 
 impl From<DisplayText> for AgentEvent {
@@ -375,10 +444,10 @@ pub enum ToolFailureKind {
 }
 
 impl ToolOutput {
-    /// Creates a successful result with text.
-    pub fn text(text: impl Into<String>) -> Self {
+    /// Creates a successful result.
+    pub fn new(content: Vec<ContentBlock>) -> Self {
         Self {
-            content: vec![ContentBlock::text(text)],
+            content,
             is_error: false,
             details: None,
             failure: None,
@@ -386,6 +455,11 @@ impl ToolOutput {
             terminate: false,
             display: None,
         }
+    }
+
+    /// Creates a successful result with text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::new(vec![ContentBlock::text(text)])
     }
 
     /// Creates an error result; the model reads the text.
@@ -415,6 +489,48 @@ impl ToolOutput {
             self.content.push(ContentBlock::text(format!("[{hidden} invisible characters were removed]")));
         }
         self
+    }
+
+    /// Sets [`content`](Self::content).
+    #[must_use]
+    pub fn with_content(self, content: Vec<ContentBlock>) -> Self {
+        Self { content, ..self }
+    }
+
+    /// Sets [`details`](Self::details).
+    #[must_use]
+    pub fn with_details(self, details: impl Into<Option<RawJson>>) -> Self {
+        Self { details: details.into(), ..self }
+    }
+
+    /// Sets [`failure`](Self::failure).
+    #[must_use]
+    pub fn with_failure(self, failure: impl Into<Option<ToolFailureKind>>) -> Self {
+        Self { failure: failure.into(), ..self }
+    }
+
+    /// Sets [`handled`](Self::handled).
+    #[must_use]
+    pub fn with_handled(self, handled: bool) -> Self {
+        Self { handled, ..self }
+    }
+
+    /// Sets [`terminate`](Self::terminate).
+    #[must_use]
+    pub fn with_terminate(self, terminate: bool) -> Self {
+        Self { terminate, ..self }
+    }
+
+    /// Sets [`display`](Self::display).
+    #[must_use]
+    pub fn with_display(self, display: impl Into<Option<DisplayText>>) -> Self {
+        Self { display: display.into(), ..self }
+    }
+
+    /// Sets [`is_error`](Self::is_error).
+    #[must_use]
+    pub fn with_is_error(self, is_error: bool) -> Self {
+        Self { is_error, ..self }
     }
 }
 
@@ -525,6 +641,7 @@ impl fmt::Debug for ToolSet {
 /// The error for a second tool with the same name. The earlier tool stays.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a tool named {name:?} already exists")]
+#[non_exhaustive]
 pub struct NameTaken {
     /// The name.
     pub name: String,

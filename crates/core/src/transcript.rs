@@ -345,7 +345,7 @@ mod tests {
             args: RawJson::empty_object(),
         });
         let content = calls.iter().cloned().map(AssistantBlock::ToolCall).collect();
-        let asks = AssistantMessage { content, time: time(), native: None };
+        let asks = AssistantMessage::new(content, time());
         let transcript = Transcript::new(Session::in_memory(Path::new("/work")));
         drop(transcript.add_or_defer(Message::Assistant(asks), None).unwrap());
         let [_, second, _] = calls;

@@ -8,6 +8,7 @@ pub const MAX_LINES: usize = 2_000;
 
 /// The limits of a text. Both limits hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+// Closed: the two measures of a text.
 pub struct TruncationLimits {
     /// In bytes, line ends included.
     pub bytes: usize,
@@ -23,6 +24,7 @@ impl Default for TruncationLimits {
 
 /// The part of a text that was kept, and the size of the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TruncatedText<'a> {
     /// The text that was kept: whole lines, unless `cut_line`.
     pub text: &'a str,

@@ -23,7 +23,8 @@ use crate::compact::{CompactError, CompactionOutcome};
 use crate::emitter::{EventEmitter, notify_observers};
 use crate::error::{TurnError, TurnErrorKind};
 use crate::hooks::{
-    AgentStart, AgentStartAdditions, PromptSection, Refusal, RefusalScope, TurnDecision, WaitPoint,
+    AgentStart, AgentStartAdditions, AttributedRefusal, BeforeAgentStart, BeforeTurn, PromptSection, Refusal,
+    RefusalScope, TurnDecision, WaitPoint,
 };
 use crate::model::ModelError;
 use crate::queue::{AddMessageError, AddOutcome, DequeuedPrompt, MessageDelivery, Prompt};
@@ -137,7 +138,7 @@ pub(crate) fn add_message(
         AddOutcome::Queued(queued) => Ok(MessageDelivery::Queued(queued)),
         AddOutcome::Added(entry) => {
             let (entry, event) = (entry.map_err(AddMessageError::Session)?, message.into_event(time));
-            notify_observers(&agent.current_hooks().observers, &event);
+            notify_observers(&agent.current_hooks(), &event);
             Ok(MessageDelivery::Added { entry, event: Box::new(event) })
         }
     }
@@ -166,7 +167,7 @@ impl Drop for TurnDriver {
 /// Reports the error to the front end, unless the user aborted the run.
 fn report_failure(emitter: &EventEmitter, error: TurnError) -> TurnError {
     if error.kind != TurnErrorKind::Aborted {
-        let (stage, advice) = (error.stage(), error.advice());
+        let (stage, advice) = (error.error_stage(), error.advice());
         emitter.emit(AgentEvent::Error { message: error.to_string(), stage, advice });
     }
     error
@@ -215,6 +216,9 @@ impl TurnDriver {
 
     /// Adds the initial messages to the transcript and asks the hooks for the system prompt.
     async fn begin(&mut self, prompt: Option<Prompt>) -> Result<(), TurnErrorKind> {
+        if prompt.as_ref().is_some_and(Prompt::is_empty) {
+            return Err(TurnErrorKind::EmptyPrompt);
+        }
         self.emit_repairs();
         self.settle_calls().map_err(session_error)?;
         if prompt.is_none() && self.run.agent.queues.queued_messages().is_empty() {
@@ -248,7 +252,7 @@ impl TurnDriver {
         let tools = self.run.agent.tools().offered_specs(&self.setup);
         let mut start = AgentStart { prompt, system_prompt: String::new() };
         let mut all = AgentStartAdditions::default();
-        for hook in self.run.agent.current_hooks().before_agent_start {
+        for hook in self.run.agent.current_hooks::<dyn BeforeAgentStart>() {
             start.system_prompt = self.run.agent.system_prompt().render(&tools, &all.sections);
             let added = self.run.await_decision(hook.before_agent_start(&self.run.cancel, &start)).await;
             let AgentStartAdditions { sections, messages } = added.unwrap_or_default();
@@ -275,7 +279,7 @@ impl TurnDriver {
                     ToolCalls { run: &self.run, setup: &self.setup }.execute(calls, *cut).await
                 }
                 TurnPhase::Ended { stop, error, then, .. } => self.end(*stop, error.clone(), then).await,
-                TurnPhase::Between { stopping: true, .. } => self.settle_run().await,
+                TurnPhase::Between { stopping: true, step } => self.settle_run(*step).await,
                 TurnPhase::Between { stopping: false, .. } => self.take_queued(false),
                 TurnPhase::Done(outcome) => return outcome.clone(),
             };
@@ -286,20 +290,19 @@ impl TurnDriver {
 
     /// Starts a step: applies changes since the last step, and asks the hooks whether the step can start.
     async fn start(&mut self, step: u32) -> TurnInput {
-        let hooks = self.run.agent.current_hooks();
-        self.run.emitter.set_observers(hooks.observers);
+        self.run.emitter.set_observers(self.run.agent.current_hooks());
         if let Err(error) = self.note_setup() {
             return error.into();
         }
         self.run.emitter.emit(AgentEvent::TurnStart { step });
-        for hook in hooks.before_turn {
+        for hook in self.run.agent.current_hooks::<dyn BeforeTurn>() {
             let refusal = match self.run.await_decision(hook.before_turn(&self.run.cancel, step)).await {
                 Ok(TurnDecision::Allow) => continue,
-                Ok(TurnDecision::Block { by, reason }) => Refusal::for_turn(by, reason),
+                Ok(TurnDecision::Block { reason }) => Refusal::for_turn(reason),
                 Err(NoDecision::Cancelled) => return TurnInput::Cancelled,
-                Err(NoDecision::Panicked) => Refusal::for_turn(A_HOOK, PANICKED),
+                Err(NoDecision::Panicked) => Refusal::for_turn(PANICKED),
             };
-            return record_refusal(&self.run, refusal);
+            return record_refusal(&self.run, refusal.attribute_to(hook.name()));
         }
         if self.run.cancel.is_cancelled() {
             return TurnInput::Cancelled;
@@ -342,19 +345,22 @@ impl TurnDriver {
     }
 
     /// Takes the message of haft, of a hook or of the user that continues a run which would stop. Without one, the run ends.
-    async fn settle_run(&mut self) -> TurnInput {
+    async fn settle_run(&mut self, step: u32) -> TurnInput {
         let settlement = RunSettlement { run: &self.run, continued: self.continued };
-        let text = match settlement.find_correction(&mut self.demand) {
-            Some(correction) => correction,
+        // Without a step for the correction, the program gets the answer as it is.
+        let may_correct = self.run.agent.config.max_steps.is_none_or(|limit| step < limit);
+        let correction = may_correct.then(|| settlement.find_correction(&mut self.demand)).flatten();
+        let (text, next) = match correction {
+            Some(correction) => (correction, TurnInput::Corrected),
             None => {
                 let Some(text) = settlement.find_continuation().await else { return self.take_queued(true) };
                 self.continued += 1;
-                text
+                (text, TurnInput::Taken { any: true })
             }
         };
         self.mark_origin();
         let added = self.add_user_message(&Prompt::from(text));
-        added.map_or_else(TurnInput::from, |()| TurnInput::Taken { any: true })
+        added.map_or_else(TurnInput::from, |()| next)
     }
 
     /// Takes queued user messages. If the user asked to stop, they stay in the queue.
@@ -467,7 +473,7 @@ impl TurnDriver {
         self.run.agent.transcript.rewind_to(to, note.to_custom())
     }
 
-    fn compactor(&self) -> ContextCompactor<'_> {
+    fn context_compactor(&self) -> ContextCompactor<'_> {
         ContextCompactor { run: &self.run, setup: &self.setup, sections: &self.sections }
     }
 
@@ -478,7 +484,7 @@ impl TurnDriver {
         self.settle_calls().map_err(compact::compact_session_error)?;
         // The log records the summarizing model with the summary. It becomes the session's model only when it receives
         // a request.
-        let outcome = self.compactor().compact(CompactReason::Manual, instructions).await;
+        let outcome = self.context_compactor().compact(CompactReason::Manual, instructions).await;
         outcome.unwrap_or(Err(CompactError::Nothing))
     }
 
@@ -495,7 +501,7 @@ impl TurnDriver {
         if !self.run.agent.config.compact.auto {
             return Ok(());
         }
-        match self.compactor().compact(CompactReason::Threshold, None).await {
+        match self.context_compactor().compact(CompactReason::Threshold, None).await {
             Some(outcome) => self.note_compaction(outcome),
             None => Ok(()),
         }
@@ -513,7 +519,7 @@ impl TurnDriver {
             return Err(fails(why));
         }
         let outcome = match self.run.agent.config.compact.auto {
-            true => self.compactor().compact(CompactReason::Overflow, None).await,
+            true => self.context_compactor().compact(CompactReason::Overflow, None).await,
             false => None,
         };
         let Some(outcome) = outcome else { return Err(TurnInput::Failed(overflow)) };
@@ -539,7 +545,7 @@ impl TurnDriver {
 }
 
 /// Records a refusal of the turn in the session. A discarded turn is recorded when the session moves back.
-fn record_refusal(run: &RunContext, refusal: Refusal) -> TurnInput {
+fn record_refusal(run: &RunContext, refusal: AttributedRefusal) -> TurnInput {
     if refusal.scope == RefusalScope::Turn {
         run.record_intervention(None, InterventionAction::TurnEnded, vec![refusal.by.clone()]);
     }
@@ -549,9 +555,6 @@ fn record_refusal(run: &RunContext, refusal: Refusal) -> TurnInput {
 /// The message for the model after an interruption without a hint.
 const FINISH: &str =
     "Stop here and call no more tools. Say in a few sentences what is done and what is left to do.";
-
-/// The name for a hook that panicked and cannot provide its name.
-const A_HOOK: &str = "a hook";
 
 impl From<CallCancelled> for TurnInput {
     fn from(_: CallCancelled) -> Self {

@@ -70,7 +70,7 @@ impl ImportedSession {
     pub fn set_name(&mut self, name: &str) {
         let Some(SessionEntry { id, time, .. }) = self.entries.last() else { return };
         let body = Name { name: name.to_owned() }.into();
-        let named = SessionEntry { id: EntryId::new(), parent: Some(*id), time: time.clone(), body };
+        let named = SessionEntry::new(EntryId::new(), Some(*id), time.clone(), body);
         self.entries.push(named);
     }
 }
@@ -138,13 +138,7 @@ pub fn import_session(
     let ParsedSession { entries, problems, created, origin } = source;
     let first = entries.first().ok_or(ImportError::Empty)?;
     let created = created.unwrap_or_else(|| first.time.clone());
-    let header = SessionHeader {
-        id: SessionId::new(),
-        format_version: FORMAT_VERSION,
-        cwd: cwd.to_owned(),
-        created,
-        forked_from: origin,
-    };
+    let header = SessionHeader::new(SessionId::new(), cwd.to_owned(), created).with_forked_from(origin);
     Ok(ImportedSession { format, header, entries, problems })
 }
 

@@ -2,7 +2,7 @@
 
 mod paths;
 
-use haft_core::session::entry::{EntryBody, FORMAT_VERSION, MessageEntry, SessionEntry, SessionHeader};
+use haft_core::session::entry::{EntryBody, MessageEntry, SessionEntry, SessionHeader};
 use haft_core::session::{RecoveredSession, SessionError, SessionId};
 use haft_protocol::message::{AssistantMessage, Message, Rfc3339Time};
 
@@ -52,14 +52,16 @@ pub fn export_portable(
 
 fn portable_header(session: &RecoveredSession) -> SessionHeader {
     let RecoveredSession { header, entries, .. } = session;
-    let made = || SessionHeader {
-        id: SessionId::new(),
-        format_version: FORMAT_VERSION,
-        cwd: String::new(),
-        created: entries.first().map_or_else(|| Rfc3339Time(String::new()), |entry| entry.time.clone()),
-        forked_from: None,
+    let made = || {
+        SessionHeader::new(
+            SessionId::new(),
+            String::new(),
+            entries.first().map_or_else(|| Rfc3339Time(String::new()), |entry| entry.time.clone()),
+        )
     };
-    SessionHeader { cwd: ".".to_owned(), ..header.clone().unwrap_or_else(made) }
+    let mut header = header.clone().unwrap_or_else(made);
+    header.cwd = ".".to_owned();
+    header
 }
 
 fn without_native(entry: &SessionEntry) -> SessionEntry {

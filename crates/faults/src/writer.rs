@@ -41,8 +41,7 @@ fn write(place: &Path, size: &str) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     for number in std::process::id() as usize.. {
         let durability = if number % DURABLE == 0 { Durability::Now } else { Durability::Soon };
-        let start =
-            ToolStart { call_id: ToolCallId::new("call"), name: "write".to_owned(), args: args.clone() };
+        let start = ToolStart::new(ToolCallId::new("call"), "write".to_owned(), args.clone());
         let id = runtime.block_on(session.append(start, durability)).context("append")?;
         out.write_all(format!("{id}\n").as_bytes())?;
     }

@@ -4,9 +4,7 @@ use std::sync::OnceLock;
 
 use futures::StreamExt as _;
 use futures::executor::block_on;
-use haft_core::model::{
-    ModelError, ModelEvent, ModelRequest, ModelResponse, RequestOptions, RequestReview, ThinkingLevel,
-};
+use haft_core::model::{ModelError, ModelEvent, ModelRequest, ModelResponse};
 use haft_protocol::content::ContentBlock;
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{AssistantBlock, Message, Rfc3339Time};
@@ -69,15 +67,7 @@ fn models() -> &'static [HttpModel] {
 fn read(model: &HttpModel, pieces: Vec<Vec<u8>>) -> Vec<Result<ModelEvent, ModelError>> {
     let content = vec![ContentBlock::text("hello")];
     let prompt = Message::User { content, time: Rfc3339Time("2026-01-01T00:00:00Z".into()) };
-    let request = ModelRequest {
-        system: String::new(),
-        messages: vec![prompt].into(),
-        tools: Vec::new(),
-        thinking: ThinkingLevel::Default,
-        options: RequestOptions::default(),
-        output_schema: None,
-        review: RequestReview::default(),
-    };
+    let request = ModelRequest::new(vec![prompt]);
     let answer = model.replay_answer(&request, pieces).expect("the request can be encoded");
     block_on(answer.collect())
 }

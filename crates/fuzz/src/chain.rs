@@ -125,22 +125,16 @@ impl<'a> ScriptedHook<'a> {
         has_part.then_some(if self.gate { HookRole::Gate } else { HookRole::Ordered })
     }
 
-    fn next_decision(&mut self, by: String, args: &RawJson) -> ToolDecision {
-        let other = |tool: &str| ToolDecision::Rewrite {
-            by: by.clone(),
-            tool: Some(tool.to_owned()),
-            args: args.clone(),
-        };
-        let refuse = |scope, reason: &str| ToolDecision::Refuse(Refusal::new(scope, by.clone(), reason));
+    fn next_decision(&mut self, args: &RawJson) -> ToolDecision {
+        let other = |tool: &str| ToolDecision::Rewrite { tool: Some(tool.to_owned()), args: args.clone() };
+        let refuse = |scope, reason: &str| ToolDecision::Refuse(Refusal::new(scope, reason));
         match self.decisions.next() {
             Some(b'b') => refuse(RefusalScope::Call, "no"),
             Some(b't') => refuse(RefusalScope::Turn, "stop"),
             Some(b'h') => refuse(RefusalScope::DiscardedTurn, "undo"),
             Some(b'x') => refuse(RefusalScope::Run, "end"),
-            Some(b's') => ToolDecision::Respond { by, output: ToolOutput::text("done") },
-            Some(digit @ b'0'..=b'9') => {
-                ToolDecision::Rewrite { by, tool: None, args: numbered_args(*digit) }
-            }
+            Some(b's') => ToolDecision::Respond { output: ToolOutput::text("done") },
+            Some(digit @ b'0'..=b'9') => ToolDecision::Rewrite { tool: None, args: numbered_args(*digit) },
             Some(b'A') => other(CALLED),
             Some(b'B') => other(OTHER),
             Some(_) | None => ToolDecision::Allow,
@@ -175,8 +169,8 @@ impl<'a> ScriptedChain<'a> {
         let mut final_check = false;
         for _ in 0..=5 * self.hooks.len() {
             // The chain ignores an answer that it did not request.
-            let unrequested = ToolDecision::block("an unknown hook", "no");
-            assert!(chain.answer(self.hooks.len(), unrequested).is_none());
+            let unrequested = ToolDecision::block("no");
+            assert!(chain.answer(self.hooks.len(), "an unknown hook", unrequested).is_none());
             match chain.step() {
                 ChainStep::Ask(index) => {
                     assert!(!final_check, "hook {index} is asked in order after the final check began");
@@ -213,7 +207,7 @@ impl<'a> ScriptedChain<'a> {
             (Some(HookRole::Ordered), &None),
             "hook {index} is not an ordered hook, or is asked twice"
         );
-        let decision = hook.next_decision(format!("hook {index}"), &self.call.1);
+        let decision = hook.next_decision(&self.call.1);
         hook.refusal = refusal_scope(&decision);
         match &decision {
             ToolDecision::Rewrite { tool, args, .. } => {
@@ -228,7 +222,7 @@ impl<'a> ScriptedChain<'a> {
             ToolDecision::Allow | ToolDecision::Refuse(_) => {}
         }
         hook.saw = Some(self.call.clone());
-        chain.answer(index, decision);
+        chain.answer(index, &format!("hook {index}"), decision);
     }
 
     /// Checks the hooks that the final check asks: all gates, and all other hooks whose call changed after their
@@ -252,11 +246,11 @@ impl<'a> ScriptedChain<'a> {
         let index = indices[self.turn % indices.len()];
         let hook = &mut self.hooks[index];
         hook.open = false;
-        let decision = hook.next_decision(format!("hook {index}"), &self.call.1);
+        let decision = hook.next_decision(&self.call.1);
         // A gate can only allow or refuse.
         let more = matches!(decision, ToolDecision::Rewrite { .. } | ToolDecision::Respond { .. });
         hook.refusal = if hook.gate && more { Some(RefusalScope::Call) } else { refusal_scope(&decision) };
-        chain.answer(index, decision);
+        chain.answer(index, &format!("hook {index}"), decision);
     }
 }
 

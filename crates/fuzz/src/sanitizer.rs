@@ -41,7 +41,7 @@ pub fn check(data: &[u8]) {
 /// Checks the text for a model. It has no characters that can carry a hidden message. All other characters stay, and
 /// the removed ones are counted.
 fn check_model_text(text: &str) {
-    let ModelSafeText { text: seen, hidden } = strip_hidden_chars(text);
+    let ModelSafeText { text: seen, hidden, .. } = strip_hidden_chars(text);
     assert_eq!(
         seen.chars().count() + hidden,
         text.chars().count(),

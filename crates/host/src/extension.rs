@@ -51,9 +51,10 @@ type AnswerSender = oneshot::Sender<Result<QueryAnswer, CallError>>;
 /// `host_call`s are bounded by `max_host_calls`, and the queue sends one command for each read.
 #[derive(Debug)]
 pub(crate) enum ActorCommand {
-    Send(OutgoingQuestion<AnswerSender>),
+    // Boxed, because a command is moved six times on its way.
+    Send(Box<OutgoingQuestion<AnswerSender>>),
     Cancel(RequestId),
-    SendMessage(HostFrame),
+    SendMessage(Box<HostFrame>),
     Events(EventRun),
     AnswerAll(&'static str),
     Ping(oneshot::Sender<()>),
@@ -217,14 +218,15 @@ impl ExtensionHandle {
         self.inner.post_command(ActorCommand::Shutdown);
     }
 
-    pub(crate) async fn query_hook<H: InterceptHook>(
+    // This function and `query` are not async, because each async layer moves the question once more.
+    pub(crate) fn query_hook<H: InterceptHook>(
         &self,
         cancel: &CancellationToken,
         question: H,
         deadline: Deadline,
-    ) -> Result<H::Decision, CallError> {
+    ) -> impl Future<Output = Result<H::Decision, CallError>> {
         let what = self.inner.reporter.hook_label(H::KIND).into();
-        self.query_or_report(cancel, question, what, deadline, FaultCode::HookError).await
+        self.query_or_report(cancel, question, what, deadline, FaultCode::HookError)
     }
 
     /// Queries the extension, and reports an invalid answer with this code.
@@ -245,14 +247,14 @@ impl ExtensionHandle {
 
     /// Queries the extension. The inner error is an invalid answer, which is not reported yet. Dropping the
     /// future, or cancelling, releases the query immediately.
-    pub(crate) async fn query<R: HostQuery>(
+    pub(crate) fn query<R: HostQuery>(
         &self,
         cancel: &CancellationToken,
         request: R,
         what: Cow<'static, str>,
         deadline: Deadline,
-    ) -> Result<Result<R::Answer, String>, CallError> {
-        self.query_with_progress(cancel, request, what, deadline, None).await
+    ) -> impl Future<Output = Result<Result<R::Answer, String>, CallError>> {
+        self.query_with_progress(cancel, request, what, deadline, None)
     }
 
     /// Queries the extension like [`query`](Self::query); `progress` gets the progress of the query.
@@ -296,7 +298,7 @@ impl ExtensionHandle {
         if cancel.is_cancelled() {
             return Err(CallError::Cancelled);
         }
-        if !self.inner.post_command(ActorCommand::Send(question)) {
+        if !self.inner.post_command(ActorCommand::Send(Box::new(question))) {
             return Err(self.gone_error());
         }
         let release = QuestionGuard { inner: &self.inner, number: Some(number) };
@@ -337,7 +339,7 @@ impl ExtensionHandle {
     /// Sends a message that has no answer.
     pub(crate) fn send_message(&self, frame: HostFrame) {
         // An extension that ended receives nothing; its end was reported.
-        self.inner.post_command(ActorCommand::SendMessage(frame));
+        self.inner.post_command(ActorCommand::SendMessage(Box::new(frame)));
     }
 
     fn gone_error(&self) -> CallError {

@@ -12,6 +12,7 @@ mod reload;
 mod resources;
 mod shortcuts;
 mod start;
+mod start_agent;
 mod status;
 
 use std::pin::pin;
@@ -20,7 +21,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures::future::{Either, select};
 use haft_core::ExtensionToolRunner;
-use haft_core::hooks::{HookSet, HookSource, OnWaitPoint};
+use haft_core::hooks::{self, HookKind, HookSet, HookSource};
 use haft_core::tool::Tool;
 use haft_protocol::ext::{
     CompletionItem, HostFrame, InterceptKind, InterceptProjectTrust, PanelClose, PanelKey, PanelResize,
@@ -35,11 +36,11 @@ use crate::agent::hook_context::{GateHost, HookContext};
 use crate::agent::hooks::{ApproveHook, DenyAllHook, ToolCallHook, ToolResultHook};
 use crate::agent::managed_extension::ManagedExtension;
 use crate::agent::tool::ExtensionTool;
-use crate::agent::wait_points::{SessionStartBarrier, is_wait_point};
+use crate::agent::wait_points::SessionStartBarrier;
 use crate::session::ExtensionState;
 use crate::supervision::config::HostConfig;
 use crate::wire::fault::FaultCode;
-pub use active_extensions::CommandInfo;
+pub use active_extensions::ExtensionCommand;
 pub use builder::HostBuilder;
 pub use commands::{CommandError, CommandOutcome};
 use host_state::HostState;
@@ -49,37 +50,27 @@ pub use project_trust::ExtensionTrust;
 pub use reload::ReloadStats;
 pub use resources::ExtensionResources;
 pub use shortcuts::ShortcutError;
+pub use status::ExtensionStatus;
 use status::status;
-pub use status::{ExtensionStatus, ShortcutInfo};
 
-/// All extensions of one agent. Cheap to clone; all clones share one host.
+/// All extensions of one agent. Cheap to clone; all clones share one host. [`HostBuilder::start_agent`] starts the
+/// extensions with their agent.
 ///
 /// ```
-/// use std::sync::Arc;
+/// use haft_core::protocol::ext::CommandAction;
+/// use haft_core::{Agent, CancellationToken};
+/// use haft_host::Host;
 ///
-/// use haft_core::tool::{Tool, ToolSet};
-/// use haft_core::{Agent, AgentBuilder, BuildError};
-/// use haft_host::{Host, HostBuilder};
-///
-/// async fn with_extensions(agent: AgentBuilder, host: HostBuilder) -> Result<(Agent, Host), BuildError> {
-///     let host = host.start().await;
-///     let agent = agent.hook_source(host.hook_source()).tools(host.tools()).build()?;
-///     host.serve(agent.tool_runner()); // calls of extensions pass this agent's hooks
-///     host.session_start(Some(agent.session()));
-///     Ok((agent, host))
-/// }
-///
-/// /// Updates the tools whenever extensions change them. The tools of the program itself come first.
-/// async fn keep_offering(agent: Agent, host: Host, own: Vec<Arc<dyn Tool>>) -> Result<(), Box<dyn std::error::Error>> {
-///     let mut changes = host.changes();
-///     while changes.changed().await.is_ok() {
-///         let mut tools = ToolSet::default();
-///         for tool in own.iter().cloned().chain(host.tools()) {
-///             tools.add(tool)?;
-///         }
-///         agent.set_tools(tools)?;
+/// /// Runs what the user typed: a command of an extension, or a prompt.
+/// async fn submit(agent: &Agent, host: &Host, input: &str) -> Result<String, Box<dyn std::error::Error>> {
+///     let Some(command) = input.strip_prefix('/') else { return Ok(agent.prompt(input).await?) };
+///     let (name, args) = command.split_once(' ').unwrap_or((command, ""));
+///     match host.run_command(&CancellationToken::new(), name, args).await?.action {
+///         CommandAction::Prompt(prompt) => Ok(agent.prompt(prompt).await?),
+///         CommandAction::Failed(message) => Err(message.into()),
+///         // The sink of `HostBuilder::events` has received the text.
+///         _ => Ok(String::new()),
 ///     }
-///     Ok(())
 /// }
 /// ```
 ///
@@ -111,7 +102,7 @@ impl Host {
 
     /// Returns the current commands of all extensions, in order. A command whose name is already in use is
     /// reported and omitted.
-    pub fn commands(&self) -> Vec<CommandInfo> {
+    pub fn commands(&self) -> Vec<ExtensionCommand> {
         self.inner.claim_commands().into_iter().map(|(info, _)| info).collect()
     }
 
@@ -192,8 +183,8 @@ impl Host {
         project_trust::ask_for_opinion(&self.inner, question).await
     }
 
-    /// Returns the extensions' hooks for core, now and after every reload. Several agents may share them and
-    /// send events at the same time.
+    /// Returns the extensions' hooks for core, now and after every reload. Give them to one agent: extensions know one
+    /// session, so that they would take the events of a second agent for those of the first.
     pub fn hook_source(&self) -> Arc<dyn HookSource> {
         Arc::new(self.clone())
     }
@@ -246,6 +237,20 @@ impl Host {
             results: Arc::clone(&self.inner.results),
             host: Arc::new(self.clone()),
         }
+    }
+
+    /// Returns the observers that pass events to these extensions.
+    fn observers(&self, entries: &[Arc<ManagedExtension>]) -> Vec<Arc<dyn hooks::Observer>> {
+        let (foreign, native): (Vec<_>, Vec<_>) =
+            entries.iter().cloned().partition(|entry| entry.foreign.is_some());
+        let observing = native.into_iter().filter(|entry| entry.with_view(|now| !now.is_files_only()));
+        let mut observers: Vec<Arc<dyn hooks::Observer>> =
+            vec![Arc::new(self.event_broadcaster(observing.collect()))];
+        if !foreign.is_empty() {
+            let shared = Arc::clone(&self.inner.shared);
+            observers.push(Arc::new(ForeignBroadcaster { entries: foreign, shared }));
+        }
+        observers
     }
 
     fn event_broadcaster(&self, entries: Vec<Arc<ManagedExtension>>) -> EventBroadcaster {
@@ -312,91 +317,105 @@ impl HookSource for Host {
     }
 
     fn hooks(&self) -> HookSet {
-        let (mut hooks, mut observing, mut foreign) = (HookSet::default(), Vec::new(), Vec::new());
-        let context = Arc::new(self.hook_context());
-        let set = self.inner.set();
-        if let Some(why) = set.blocked.clone() {
-            hooks.before_tool_execute.push(Arc::new(DenyAllHook { why }));
-        }
-        // A prompt first waits for the handlers of the session start.
-        if !self.inner.shared.session_start.is_settled() {
-            hooks.before_agent_start.push(Arc::new(SessionStartBarrier(Arc::clone(&self.inner.shared))));
-        }
-        for entry in &set.entries {
-            let off = self.inner.gates.is_disabled(entry.name());
-            entry.with_view(|now| {
-                if entry.foreign.is_some() {
-                    foreign.push(Arc::clone(entry));
-                } else if !now.is_files_only() {
-                    observing.push(Arc::clone(entry));
-                }
-                if off {
-                    return;
-                }
-                now.joined_hooks().for_each(|kind| add_hook(&mut hooks, entry, kind, &context));
-            });
-        }
-        drop(set);
-        hooks.wait_points = self.wait_points();
-        hooks.observers.push(Arc::new(self.event_broadcaster(observing)));
-        if !foreign.is_empty() {
-            let shared = Arc::clone(&self.inner.shared);
-            hooks.observers.push(Arc::new(ForeignBroadcaster { entries: foreign, shared }));
-        }
+        let mut hooks = HookSet::default();
+        HookKind::ALL.iter().for_each(|&kind| hooks.extend(self.hooks_of(kind)));
         hooks
     }
 
-    fn wait_points(&self) -> Vec<Arc<dyn OnWaitPoint>> {
-        let waits = |entry: &&Arc<ManagedExtension>| {
-            !self.inner.gates.is_disabled(entry.name())
-                && entry.with_view(|now| now.joined_hooks().any(is_wait_point))
-        };
-        self.inner.set().entries.iter().filter(waits).map(|entry| Arc::clone(entry) as _).collect()
+    fn hooks_of(&self, kind: HookKind) -> HookSet {
+        let mut hooks = HookSet::default();
+        let set = self.inner.set();
+        if kind == HookKind::Observer {
+            hooks.observers = self.observers(&set.entries);
+            return hooks;
+        }
+        if kind == HookKind::BeforeToolExecute
+            && let Some(why) = set.blocked.clone()
+        {
+            hooks.before_tool_execute.push(Arc::new(DenyAllHook { why }));
+        }
+        // A prompt first waits for the handlers of the session start.
+        if kind == HookKind::BeforeAgentStart && !self.inner.shared.session_start.is_settled() {
+            hooks.before_agent_start.push(Arc::new(SessionStartBarrier(Arc::clone(&self.inner.shared))));
+        }
+        let questions: Vec<InterceptKind> = InterceptKind::ALL
+            .iter()
+            .copied()
+            .filter(|question| hook_kind(*question) == Some(kind))
+            .collect();
+        let context = Arc::new(self.hook_context());
+        for entry in &set.entries {
+            let takes_part =
+                entry.with_view(|now| questions.iter().any(|&question| now.takes_part(question)));
+            if takes_part && !self.inner.gates.is_disabled(entry.name()) {
+                add_hook(&mut hooks, kind, Arc::clone(entry), &context);
+            }
+        }
+        hooks
     }
 }
 
-/// Adds a hook in which an extension takes part.
-fn add_hook(
-    hooks: &mut HookSet,
-    entry: &Arc<ManagedExtension>,
-    kind: InterceptKind,
-    context: &Arc<HookContext>,
-) {
-    let entry = Arc::clone(entry);
-    match kind {
-        InterceptKind::Input => hooks.on_input.push(entry),
-        InterceptKind::UserBash => hooks.on_user_bash.push(entry),
-        InterceptKind::BeforeSwitch => hooks.before_switch.push(entry),
-        InterceptKind::BeforeFork => hooks.before_fork.push(entry),
-        InterceptKind::BeforeTree => hooks.before_tree.push(entry),
-        InterceptKind::BeforeAgentStart => hooks.before_agent_start.push(entry),
-        InterceptKind::Context => hooks.before_model_request.push(entry),
-        InterceptKind::BeforeProviderRequest => hooks.before_provider_request.push(entry),
-        InterceptKind::MessageEnd => hooks.after_model_response.push(entry),
-        InterceptKind::BeforeSettle => hooks.before_settle.push(entry),
-        InterceptKind::BeforeCompact => hooks.before_compact.push(entry),
-        InterceptKind::TurnStart => hooks.before_turn.push(entry),
-        InterceptKind::ToolCall => {
-            hooks.before_tool_execute.push(Arc::new(ToolCallHook::new(entry, Arc::clone(context))));
-        }
-        InterceptKind::Approve => {
-            hooks.approve_tool.push(Arc::new(ApproveHook::new(entry, Arc::clone(context))));
-        }
-        InterceptKind::ToolResult => {
-            hooks.after_tool_execute.push(Arc::new(ToolResultHook::new(entry, Arc::clone(context))));
-        }
-        InterceptKind::AssistantMessage => hooks.before_assistant_message.push(entry),
-        // The host asks about these itself.
-        InterceptKind::Resources
-        | InterceptKind::ProjectTrust
-        | InterceptKind::SessionStart
-        | InterceptKind::SessionShutdown => {}
-        // See `wait_points`.
+/// Returns the hook that asks this question; `None` if the host asks it itself.
+fn hook_kind(question: InterceptKind) -> Option<HookKind> {
+    Some(match question {
+        InterceptKind::Input => HookKind::OnInput,
+        InterceptKind::UserBash => HookKind::OnUserBash,
+        InterceptKind::BeforeSwitch => HookKind::BeforeSwitch,
+        InterceptKind::BeforeFork => HookKind::BeforeFork,
+        InterceptKind::BeforeTree => HookKind::BeforeTree,
+        InterceptKind::BeforeAgentStart => HookKind::BeforeAgentStart,
+        InterceptKind::Context => HookKind::BeforeModelRequest,
+        InterceptKind::BeforeProviderRequest => HookKind::BeforeProviderRequest,
+        InterceptKind::MessageEnd => HookKind::AfterModelResponse,
+        InterceptKind::BeforeSettle => HookKind::BeforeSettle,
+        InterceptKind::BeforeCompact => HookKind::BeforeCompact,
+        InterceptKind::TurnStart => HookKind::BeforeTurn,
+        InterceptKind::ToolCall => HookKind::BeforeToolExecute,
+        InterceptKind::Approve => HookKind::ApproveTool,
+        InterceptKind::ToolResult => HookKind::AfterToolExecute,
+        InterceptKind::AssistantMessage => HookKind::BeforeAssistantMessage,
         InterceptKind::AgentStart
         | InterceptKind::AgentEnd
         | InterceptKind::TurnEnd
         | InterceptKind::MessageStart
-        | InterceptKind::ToolEnd => {}
+        | InterceptKind::ToolEnd => HookKind::OnWaitPoint,
+        InterceptKind::Resources
+        | InterceptKind::ProjectTrust
+        | InterceptKind::SessionStart
+        | InterceptKind::SessionShutdown => return None,
+    })
+}
+
+/// Adds a hook in which an extension takes part.
+fn add_hook(hooks: &mut HookSet, kind: HookKind, entry: Arc<ManagedExtension>, context: &Arc<HookContext>) {
+    match kind {
+        HookKind::OnInput => hooks.on_input.push(entry),
+        HookKind::OnUserBash => hooks.on_user_bash.push(entry),
+        HookKind::BeforeSwitch => hooks.before_switch.push(entry),
+        HookKind::BeforeFork => hooks.before_fork.push(entry),
+        HookKind::BeforeTree => hooks.before_tree.push(entry),
+        HookKind::BeforeAgentStart => hooks.before_agent_start.push(entry),
+        HookKind::BeforeModelRequest => hooks.before_model_request.push(entry),
+        HookKind::BeforeProviderRequest => hooks.before_provider_request.push(entry),
+        HookKind::AfterModelResponse => hooks.after_model_response.push(entry),
+        HookKind::BeforeSettle => hooks.before_settle.push(entry),
+        HookKind::BeforeCompact => hooks.before_compact.push(entry),
+        HookKind::BeforeTurn => hooks.before_turn.push(entry),
+        HookKind::BeforeToolExecute => {
+            hooks.before_tool_execute.push(Arc::new(ToolCallHook::new(entry, Arc::clone(context))));
+        }
+        HookKind::ApproveTool => {
+            hooks.approve_tool.push(Arc::new(ApproveHook::new(entry, Arc::clone(context))))
+        }
+        HookKind::AfterToolExecute => {
+            hooks.after_tool_execute.push(Arc::new(ToolResultHook::new(entry, Arc::clone(context))));
+        }
+        HookKind::BeforeAssistantMessage => hooks.before_assistant_message.push(entry),
+        HookKind::OnWaitPoint => hooks.wait_points.push(entry),
+        // No question of `hook_kind`.
+        HookKind::Observer => {}
+        // A kind that only newer versions of haft-core have.
+        _ => {}
     }
 }
 

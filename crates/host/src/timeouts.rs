@@ -7,6 +7,7 @@ use haft_protocol::ext::{InterceptKind, Limits};
 
 /// The deadlines of the host for everything that it waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Timeouts {
     /// From the process start to `hello`. Runtimes that compile or download first need up to a minute.
     pub hello: Duration,
@@ -68,6 +69,7 @@ pub struct Timeouts {
 
 /// The restart timing after a crash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RestartTiming {
     /// The pause after the first crash; each further crash doubles it. Up to a quarter is added, so that many
     /// extensions do not restart at the same time.

@@ -177,10 +177,9 @@ impl From<Discovery> for DiscoveredExtensions {
     /// Converts a discovery for the host. Of the skipped extensions, it reports the user's own that need attention.
     /// The front end reports the rest.
     fn from(found: Discovery) -> Self {
-        let fault = |error: DiscoveryError| ExtensionFault {
-            code: error.code().into(),
-            message: format!("{error}: {}", error.kind),
-            extension: ExtensionName::new(error.name),
+        let fault = |error: DiscoveryError| {
+            let (code, message) = (error.code(), format!("{error}: {}", error.kind));
+            ExtensionFault::new(ExtensionName::new(error.name), code, message)
         };
         let skipped: Vec<_> = found.skipped.iter().filter_map(SkippedExtension::to_fault).collect();
         let blocked = found.errors.iter().find_map(DiscoveryError::blocking_reason);
@@ -223,10 +222,8 @@ impl Discovery {
     }
 
     fn warn_about_ignored(&mut self, extension: &ExtensionName, ignored: &[String]) {
-        let warning = |message: &String| ExtensionFault {
-            extension: extension.clone(),
-            code: MANIFEST_INVALID.to_owned(),
-            message: message.clone(),
+        let warning = |message: &String| {
+            ExtensionFault::new(extension.clone(), MANIFEST_INVALID.to_owned(), message.clone())
         };
         self.warnings.extend(ignored.iter().map(warning));
     }

@@ -57,6 +57,18 @@ pub fn joined_text(content: &[ContentBlock]) -> String {
     content.iter().filter_map(ContentBlock::as_text).collect::<Vec<_>>().join("\n")
 }
 
+/// The maximum length of [`first_line`], in characters.
+const LONGEST_LINE: usize = 80;
+
+/// Returns the first line with text, at most 80 characters of it.
+pub fn first_line(text: &str) -> String {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    match line.char_indices().nth(LONGEST_LINE) {
+        None => line.to_owned(),
+        Some(_) => line.chars().take(LONGEST_LINE - 1).chain(['…']).collect(),
+    }
+}
+
 /// The beginning of the text of an attached file, before its name.
 const ATTACHED: &str = "<file path=\"";
 
@@ -95,6 +107,20 @@ pub enum InputSource {
     Extension,
 }
 
+impl ToolCall {
+    /// Creates a call, for example in a model of your own. `id` is unique in the conversation.
+    ///
+    /// ```
+    /// use haft_protocol::content::ToolCall;
+    ///
+    /// let call = ToolCall::new("call-1", "stock", serde_json::json!({ "item": "teapots" }));
+    /// assert_eq!(call.args.as_str(), r#"{"item":"teapots"}"#);
+    /// ```
+    pub fn new(id: impl Into<String>, name: impl Into<String>, args: impl Into<RawJson>) -> Self {
+        Self { id: ToolCallId::new(id), name: name.into(), args: args.into() }
+    }
+}
+
 /// A tool call, as the model wrote it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -110,6 +136,7 @@ pub struct ToolCall {
 /// The place that a path argument of a tool call means, as the host found it before the call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct ResolvedPath {
     /// The name of the argument, which may be absent from the arguments: its default is a path, too.
     pub argument: String,
@@ -122,6 +149,25 @@ pub struct ResolvedPath {
     /// True if the path leads through a link, or is one.
     #[serde(default)]
     pub link: bool,
+}
+
+impl ResolvedPath {
+    /// Creates a place that does not exist.
+    pub fn new(argument: impl Into<String>, path: impl Into<String>) -> Self {
+        Self { argument: argument.into(), path: path.into(), exists: false, link: false }
+    }
+
+    /// Sets [`exists`](Self::exists).
+    #[must_use]
+    pub fn with_exists(self, exists: bool) -> Self {
+        Self { exists, ..self }
+    }
+
+    /// Sets [`link`](Self::link).
+    #[must_use]
+    pub fn with_link(self, link: bool) -> Self {
+        Self { link, ..self }
+    }
 }
 
 /// The effect that a tool call would have, computed before a person approves the call.
@@ -137,6 +183,7 @@ pub enum CallPreview {
 /// The change of a file as a unified diff, also in the `details` of results as `diff`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct FileDiff {
     /// The path of the file, relative to the working directory if the file is below it.
     pub path: String,
@@ -149,6 +196,19 @@ pub struct FileDiff {
     /// True if `unified` is only the beginning.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
+}
+
+impl FileDiff {
+    /// Creates a whole diff.
+    pub fn new(path: impl Into<String>, unified: impl Into<String>, added: u64, removed: u64) -> Self {
+        Self { path: path.into(), unified: unified.into(), added, removed, cut: false }
+    }
+
+    /// Sets [`cut`](Self::cut).
+    #[must_use]
+    pub fn with_cut(self, cut: bool) -> Self {
+        Self { cut, ..self }
+    }
 }
 
 /// The fields of a preview: exactly one of these.

@@ -1,5 +1,20 @@
 //! All frames that haft exchanges with other processes, as plain types.
 //!
+//! ```
+//! use haft_protocol::codec::{self, DecodedFrame};
+//! use haft_protocol::ext::{CommandAction, ExtensionFrame, HostFrame};
+//!
+//! // An extension without the SDK: reads a line of the host, and answers with a line.
+//! let line = r#"{"type":"command_invoked","id":"7","name":"greet","args":"Ada"}"#;
+//! let DecodedFrame::Known(HostFrame::CommandInvoked(command)) = codec::decode(line.as_bytes())? else { panic!() };
+//! let answer = CommandAction::Display(format!("Hello, {}!", command.args)).into_response(command.id);
+//! assert_eq!(
+//!     codec::encode(&ExtensionFrame::CommandResponse(answer))?.trim_end(),
+//!     r#"{"type":"command_response","id":"7","action":"display","display":"Hello, Ada!"}"#
+//! );
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! For implementations of the protocol in Rust, and for all other haft crates. Every reader decodes
 //! a line to the same value or rejects it with a named error. A frame that this crate once wrote
 //! stays readable in all later versions. This crate contains no IO, no clock and no tokio.

@@ -4,7 +4,7 @@ mod read;
 
 use serde::{Deserialize, Serialize};
 
-use crate::content::{ContentBlock, ToolCall};
+use crate::content::{ContentBlock, ToolCall, first_line, joined_text};
 use crate::ids::{ExtensionName, ToolCallId};
 
 /// A time: RFC 3339 in UTC, for people. The order of entries never depends on it.
@@ -50,9 +50,53 @@ pub enum Message {
     Tool(ToolMessage),
 }
 
+impl Message {
+    /// Returns the text, without images, reasoning and tool calls.
+    ///
+    /// ```
+    /// use haft_protocol::content::ContentBlock;
+    /// use haft_protocol::message::{Message, Rfc3339Time};
+    ///
+    /// let content = vec![ContentBlock::text("Which tea is in stock?\n\nI like it green.")];
+    /// let message = Message::User { content, time: Rfc3339Time("2026-01-02T03:04:05Z".into()) };
+    /// assert_eq!(message.text(), "Which tea is in stock?\n\nI like it green.");
+    /// assert_eq!(message.summary(), "Which tea is in stock?");
+    /// ```
+    pub fn text(&self) -> String {
+        match self {
+            Self::User { content, .. } => joined_text(content),
+            Self::Assistant(answer) => answer.text(),
+            Self::Tool(result) => joined_text(&result.content),
+        }
+    }
+
+    /// Returns the beginning of the text in one line, for a list of chats. Without text, names the calls of the model or
+    /// the first image.
+    pub fn summary(&self) -> String {
+        let line = first_line(&self.text());
+        if !line.is_empty() {
+            return line;
+        }
+        match self {
+            Self::User { content, .. } | Self::Tool(ToolMessage { content, .. }) => {
+                if content.is_empty() {
+                    String::new()
+                } else {
+                    "[image]".to_owned()
+                }
+            }
+            Self::Assistant(answer) => {
+                let names: Vec<_> = answer.tool_calls().map(|call| format!("[{}]", call.name)).collect();
+                first_line(&names.join(" "))
+            }
+        }
+    }
+}
+
 /// The answer of the model in one step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct AssistantMessage {
     /// The blocks in the model's order.
     pub content: Vec<AssistantBlock>,
@@ -65,6 +109,11 @@ pub struct AssistantMessage {
 }
 
 impl AssistantMessage {
+    /// Creates a message without data of its provider.
+    pub fn new(content: Vec<AssistantBlock>, time: Rfc3339Time) -> Self {
+        Self { content, time, native: None }
+    }
+
     /// Joins all text blocks with newlines.
     pub fn text(&self) -> String {
         text_of(&self.content)
@@ -73,6 +122,12 @@ impl AssistantMessage {
     /// Iterates over the tool calls, in order.
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
         tool_calls_of(&self.content)
+    }
+
+    /// Sets [`native`](Self::native).
+    #[must_use]
+    pub fn with_native(self, native: impl Into<Option<NativeMessage>>) -> Self {
+        Self { native: native.into(), ..self }
     }
 }
 
@@ -96,6 +151,7 @@ pub fn tool_calls_of(content: &[AssistantBlock]) -> impl Iterator<Item = &ToolCa
 /// A provider's own form of one assistant message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct NativeMessage {
     /// The provider and model that can read `data`, as `provider/model`.
     pub origin: String,
@@ -103,9 +159,17 @@ pub struct NativeMessage {
     pub data: crate::json::RawJson,
 }
 
+impl NativeMessage {
+    /// Creates the native form of a message.
+    pub fn new(origin: impl Into<String>, data: crate::json::RawJson) -> Self {
+        Self { origin: origin.into(), data }
+    }
+}
+
 /// The result of one tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct ToolMessage {
     /// The id of the tool call.
     pub call_id: ToolCallId,
@@ -123,6 +187,36 @@ pub struct ToolMessage {
     pub details: Option<crate::json::RawJson>,
     /// The time.
     pub time: Rfc3339Time,
+}
+
+impl ToolMessage {
+    /// Creates a successful result of an embedder's tool.
+    pub fn new(
+        call_id: ToolCallId,
+        name: impl Into<String>,
+        content: Vec<ContentBlock>,
+        time: Rfc3339Time,
+    ) -> Self {
+        Self { call_id, name: name.into(), content, is_error: false, extension: None, details: None, time }
+    }
+
+    /// Sets [`is_error`](Self::is_error).
+    #[must_use]
+    pub fn with_is_error(self, is_error: bool) -> Self {
+        Self { is_error, ..self }
+    }
+
+    /// Sets [`extension`](Self::extension).
+    #[must_use]
+    pub fn with_extension(self, extension: impl Into<Option<ExtensionName>>) -> Self {
+        Self { extension: extension.into(), ..self }
+    }
+
+    /// Sets [`details`](Self::details).
+    #[must_use]
+    pub fn with_details(self, details: impl Into<Option<crate::json::RawJson>>) -> Self {
+        Self { details: details.into(), ..self }
+    }
 }
 
 /// The cause of the end of a step. On the wire `end`, `tool_use`, `length`, `error`, `aborted`.
@@ -147,6 +241,7 @@ pub enum StopCause {
 /// Tokens, and the cost if prices are known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct TokenUsage {
     /// Input tokens that were not cached.
     pub input: u64,
@@ -158,6 +253,38 @@ pub struct TokenUsage {
     pub cache_write: u64,
     /// The cost in US dollars; 0 if the price is not known.
     pub cost_usd: f64,
+}
+
+impl TokenUsage {
+    /// Sets [`input`](Self::input).
+    #[must_use]
+    pub fn with_input(self, input: u64) -> Self {
+        Self { input, ..self }
+    }
+
+    /// Sets [`output`](Self::output).
+    #[must_use]
+    pub fn with_output(self, output: u64) -> Self {
+        Self { output, ..self }
+    }
+
+    /// Sets [`cache_read`](Self::cache_read).
+    #[must_use]
+    pub fn with_cache_read(self, cache_read: u64) -> Self {
+        Self { cache_read, ..self }
+    }
+
+    /// Sets [`cache_write`](Self::cache_write).
+    #[must_use]
+    pub fn with_cache_write(self, cache_write: u64) -> Self {
+        Self { cache_write, ..self }
+    }
+
+    /// Sets [`cost_usd`](Self::cost_usd).
+    #[must_use]
+    pub fn with_cost_usd(self, cost_usd: f64) -> Self {
+        Self { cost_usd, ..self }
+    }
 }
 
 impl std::ops::Add for TokenUsage {

@@ -16,6 +16,7 @@ const LIST: &str = include_str!("catalog/models.txt");
 
 /// A model of the catalog.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct KnownModel {
     /// The provider, as a value of `--provider`.
     pub provider: &'static str,

@@ -31,6 +31,7 @@ pub use provider::{
 
 /// The user's preferences from flags and configuration; all are optional.
 #[derive(Clone, Default)]
+#[non_exhaustive]
 pub struct ModelPreference {
     /// A preset's name, `scripted`, or any name together with [`ModelPreference::base_url`].
     pub provider: Option<String>,
@@ -94,7 +95,7 @@ impl ModelChoice {
 }
 
 /// The reasons why a selected model cannot be created.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
     /// The configuration is not valid.
@@ -105,8 +106,15 @@ pub enum OpenError {
     Script(#[from] ScriptError),
 }
 
+impl fmt::Debug for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        haft_core::error::write_report(self, f)
+    }
+}
+
 /// The selected model and the reason.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ChosenModel {
     /// The model.
     pub choice: ModelChoice,
@@ -328,7 +336,7 @@ fn configured_headers(
 }
 
 /// The reasons why no model can be selected.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChooseError {
     /// No preference was given, and no usable provider was found.
@@ -400,6 +408,12 @@ pub enum ChooseError {
     /// `scripted` requires the script's path.
     #[error("the scripted provider needs the path of a script as its model")]
     NoScript,
+}
+
+impl fmt::Debug for ChooseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        haft_core::error::write_report(self, f)
+    }
 }
 
 impl ChooseError {

@@ -28,11 +28,12 @@ pub enum ApiDialect {
 
 /// One model at one server.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct ModelConfig {
     /// The API.
     pub dialect: ApiDialect,
     /// The name of the provider: one of [`crate::PRESETS`] or any other name. Part of
-    /// [`ModelInfo`](haft_core::model::ModelInfo) and of the origin of messages in a session.
+    /// [`ModelId`](haft_core::model::ModelId) and of the origin of messages in a session.
     pub provider: String,
     /// The model's id at the provider.
     pub model: String,
@@ -89,7 +90,7 @@ impl fmt::Debug for ModelConfig {
 }
 
 /// The reasons why a configuration is not valid.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
     /// Neither the configuration nor a preset has the server's address.
@@ -154,6 +155,12 @@ pub enum ConfigError {
         /// The provider.
         provider: String,
     },
+}
+
+impl fmt::Debug for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        haft_core::error::write_report(self, f)
+    }
 }
 
 impl ConfigError {

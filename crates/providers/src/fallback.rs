@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use futures::{StreamExt, stream};
 use haft_core::model::{
-    Model, ModelError, ModelErrorKind, ModelEvent, ModelFacts, ModelInfo, ModelRequest, ModelStream,
+    Model, ModelError, ModelErrorKind, ModelEvent, ModelFacts, ModelId, ModelRequest, ModelStream,
 };
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -46,7 +46,7 @@ impl FallbackModel {
 
 #[async_trait]
 impl Model for FallbackModel {
-    fn info(&self) -> ModelInfo {
+    fn info(&self) -> ModelId {
         self.shared.model(self.shared.preferred_index()).info()
     }
 

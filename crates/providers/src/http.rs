@@ -6,6 +6,7 @@ mod client;
 mod endpoint;
 mod failure;
 mod final_answer;
+mod page;
 mod request;
 mod run;
 mod simple_get;
@@ -16,7 +17,7 @@ use std::time::UNIX_EPOCH;
 
 use async_trait::async_trait;
 use futures::{StreamExt, stream};
-use haft_core::model::{Model, ModelError, ModelFacts, ModelInfo, ModelRequest, ModelStream};
+use haft_core::model::{Model, ModelError, ModelFacts, ModelId, ModelRequest, ModelStream};
 use haft_protocol::message::TokenUsage;
 use secrecy::ExposeSecret;
 use tokio_util::sync::CancellationToken;
@@ -35,6 +36,7 @@ use endpoint::ApiEndpoint;
 use failure::FailureReporter;
 use run::RequestDriver;
 
+pub use page::get_page;
 pub(crate) use simple_get::{RequestLimits, send_get};
 
 /// A model behind an HTTP API. Cheap to clone; clones share their connections.
@@ -229,8 +231,8 @@ impl HttpSetup {
 
 #[async_trait]
 impl Model for HttpModel {
-    fn info(&self) -> ModelInfo {
-        ModelInfo { provider: self.setup.provider.clone(), model: self.setup.model.clone() }
+    fn info(&self) -> ModelId {
+        ModelId { provider: self.setup.provider.clone(), model: self.setup.model.clone() }
     }
 
     fn facts(&self) -> ModelFacts {

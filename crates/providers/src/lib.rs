@@ -1,5 +1,24 @@
 //! Models behind `haft_core::model::Model`: HTTP APIs, and a scripted model that needs no network.
 //!
+//! ```
+//! use haft_core::Agent;
+//! use haft_providers::ScriptedModel;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let model = ScriptedModel::from_json(r#"{"steps": [{"say": [{"text": "It is sunny."}]}]}"#)?;
+//! let agent = Agent::builder(model).build()?;
+//! assert_eq!(agent.prompt("How is the weather?").await?, "It is sunny.");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! * [`ScriptedModel`]: answers from JSON, for tests and demonstrations;
+//! * [`FallbackModel`]: asks another model while the first one is not available;
+//! * `HttpModel`, `ModelConfig`, `ApiDialect`: a model behind an API; `HttpTimeouts`: its limits of time;
+//! * `choose_model`, `ModelPreference`: the model that the environment offers; `ModelsFile`: `models.json`;
+//! * `find_model`, `model_catalog`: windows and prices of known models; `PRESETS`: known providers.
+//!
 //! Audience: haft's front ends, and programs that embed the agent. Guarantees: an answer ends with the complete
 //! response or with an error that names the next step. Temporary failures are retried only before the first piece of an
 //! answer. Cancelling ends the request at once. Errors, logs and debug output contain no keys. Nothing is sent, and no
@@ -14,17 +33,12 @@
 //! # #[cfg(feature = "anthropic")]
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! use haft_core::model::Model;
-//! use haft_providers::{ApiDialect, HttpModel, ModelConfig, ScriptedModel};
+//! use haft_providers::{ApiDialect, HttpModel, ModelConfig};
 //!
-//! // A model behind an API …
 //! let mut config = ModelConfig::new(ApiDialect::AnthropicMessages, "anthropic", "claude-sonnet-4-6");
 //! config.api_key = Some("sk-ant-…".replace('…', "123").into());
 //! let model = HttpModel::new(config)?;
 //! assert_eq!(model.facts().window, Some(1_000_000));
-//!
-//! // … and a scripted model.
-//! let script = r#"{"steps": [{"say": [{"text": "It is sunny."}]}]}"#;
-//! assert_eq!(ScriptedModel::from_json(script)?.info().provider, "scripted");
 //! # Ok(())
 //! # }
 //! # #[cfg(not(feature = "anthropic"))]
@@ -77,7 +91,7 @@ pub use choose::{
 pub use config::{ApiDialect, ConfigError, ModelConfig};
 pub use fallback::FallbackModel;
 #[cfg(feature = "http")]
-pub use http::HttpModel;
+pub use http::{HttpModel, get_page};
 #[cfg(feature = "http")]
 pub use models::{ConfiguredModel, ModelsError, ModelsFile, UnsetVariable};
 #[cfg(feature = "http")]

@@ -34,6 +34,7 @@ pub(crate) struct ConfiguredProvider {
 
 /// A model in `models.json`.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct ConfiguredModel {
     /// The provider.
     pub provider: String,

@@ -4,6 +4,7 @@ use crate::config::ApiDialect;
 
 /// One provider: its address, its API, and the location of its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ProviderPreset {
     /// The value of `--provider`.
     pub name: &'static str,

@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
 use futures::StreamExt;
-use haft_core::model::{Model, ModelError, ModelErrorKind, ModelFacts, ModelInfo, ModelRequest, ModelStream};
+use haft_core::model::{Model, ModelError, ModelErrorKind, ModelFacts, ModelId, ModelRequest, ModelStream};
 use tokio_util::sync::CancellationToken;
 
 use play::ScriptPlayer;
@@ -26,7 +26,7 @@ pub struct ScriptedModel {
 }
 
 /// The reasons why a script is not valid.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum ScriptError {
     /// The file cannot be read.
@@ -54,6 +54,12 @@ pub enum ScriptError {
     },
 }
 
+impl std::fmt::Debug for ScriptError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        haft_core::error::write_report(self, f)
+    }
+}
+
 impl ScriptedModel {
     /// Parses a script from its JSON text.
     ///
@@ -78,12 +84,12 @@ impl ScriptedModel {
 
 #[async_trait]
 impl Model for ScriptedModel {
-    fn info(&self) -> ModelInfo {
-        ModelInfo { provider: "scripted".to_owned(), model: self.script.model.clone() }
+    fn info(&self) -> ModelId {
+        ModelId { provider: "scripted".to_owned(), model: self.script.model.clone() }
     }
 
     fn facts(&self) -> ModelFacts {
-        ModelFacts { window: self.script.context_window, ..ModelFacts::default() }
+        ModelFacts::default().with_window(self.script.context_window)
     }
 
     async fn stream(

@@ -7,6 +7,7 @@ pub(crate) const FALLBACK_REST: Duration = Duration::from_secs(300);
 
 /// The time limits of requests. The defaults suit people at a terminal; tests shorten the delays between attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct HttpTimeouts {
     /// Limit for establishing a TCP and TLS connection.
     pub connect: Duration,

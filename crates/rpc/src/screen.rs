@@ -227,7 +227,7 @@ impl Frontend for SessionScreen {
     }
 
     async fn ask_about_failing_gate(&self, cancel: &CancellationToken, failing: &FailingGate) -> GateChoice {
-        let FailingGate { extension, reason, failures } = failing;
+        let FailingGate { extension, reason, failures, .. } = failing;
         let title = format!("Extension {extension} keeps failing and blocks the agent");
         let stop = UiAnswer::Value("stop".to_owned());
         let question = UserQuestion {
@@ -354,7 +354,7 @@ impl ScreenHooks {
             }
             None => "the call needs the user's approval, and the client answers no questions",
         };
-        ApproverDecision::Deny { by: "the user".to_owned(), reason: reason.to_owned() }
+        ApproverDecision::Deny { reason: reason.to_owned() }
     }
 }
 

@@ -30,7 +30,7 @@ use crate::shorten_name;
 ///
 /// use haft_core::model::ModelResponse;
 /// # use haft_core::hooks::CancellationToken;
-/// # use haft_core::model::{Model, ModelError, ModelInfo, ModelRequest, ModelStream};
+/// # use haft_core::model::{Model, ModelError, ModelId, ModelRequest, ModelStream};
 /// use haft_core::session::Session;
 /// use haft_core::{Agent, BuildError};
 /// use haft_rpc::{OpenedSession, ScreenFactory, ServeOptions, SessionChoice, SessionProvider};
@@ -38,7 +38,7 @@ use crate::shorten_name;
 /// # struct Parrot;
 /// # #[async_trait::async_trait]
 /// # impl Model for Parrot {
-/// #     fn info(&self) -> ModelInfo { ModelInfo { provider: "zoo".into(), model: "parrot".into() } }
+/// #     fn info(&self) -> ModelId { ModelId { provider: "zoo".into(), model: "parrot".into() } }
 /// #     async fn stream(&self, _: CancellationToken, _: ModelRequest) -> Result<ModelStream, ModelError> {
 /// #         Ok(ModelResponse::text("Hello!").into_stream())
 /// #     }
@@ -119,7 +119,7 @@ pub trait SessionProvider: Send + Sync + 'static {
     async fn model(
         &self,
         _name: &str,
-        _asked: &model::ModelInfo,
+        _asked: &model::ModelId,
     ) -> Result<Arc<dyn model::Model>, CommandFailure> {
         Err(CommandFailure::new(ErrorCode::Unsupported, "this program has only one model"))
     }
@@ -282,7 +282,7 @@ impl OpenedSession {
 
     /// Creates an input of the client.
     pub(crate) fn create_input(&self, text: String, images: Vec<Image>) -> UserInput {
-        UserInput { images, ..UserInput::new(text, self.input_source) }
+        UserInput::new(text, self.input_source).with_images(images)
     }
 
     /// Returns the host of the session's extensions, if it has any.
@@ -343,7 +343,8 @@ impl OpenedSession {
 
 /// Describes a session on disk for [`SessionProvider::stored`]. The server sets whether it is open.
 pub fn stored_info(found: &SessionFile, summary: SessionSummary) -> SessionInfo {
-    let SessionSummary { cwd, created, last, name, tags, first_text, messages, usage, forked_from } = summary;
+    let SessionSummary { cwd, created, last, name, tags, first_text, messages, usage, forked_from, .. } =
+        summary;
     SessionInfo {
         session: found.id.to_string(),
         open: false,

@@ -20,10 +20,35 @@
 //! cannot read. Use [`log!`]: it goes to stderr, and `haft ext logs <name>` shows it. Put
 //! `#![deny(clippy::print_stdout)]` at the top of your crate.
 //!
-//! [`Extension`] holds your registrations; its handlers get a [`Host`] for requests to the host.
-//! [`testing::Harness`] tests an extension in memory. If a handler panics or fails, the SDK sends one error
-//! response and the extension continues. Handlers of hooks run next to the connection and must not
-//! block their thread; all other handlers have their own threads.
+//! A test runs the extension in memory:
+//!
+//! ```
+//! use haft_sdk::testing::Harness;
+//! use haft_sdk::{Extension, ToolResult};
+//!
+//! # #[derive(serde::Deserialize, schemars::JsonSchema)]
+//! # struct City { city: String }
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+//! let extension = Extension::new("weather", "1.0.0")
+//!     .tool("weather", "Current weather for a city.", |args: City, _host| async move {
+//!         ToolResult::text(format!("{}: sunny", args.city))
+//!     });
+//! let harness = Harness::start(extension).await;
+//! let result = harness.tool("weather", serde_json::json!({"city": "Berlin"})).await;
+//! assert_eq!(result.joined_text(), "Berlin: sunny");
+//! # });
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
+//! * [`Extension`]: the registrations: commands, tools, hooks, events, keys;
+//! * [`Host`]: requests to haft, for handlers; [`UserInterface`], [`SessionHandle`], [`FileLock`]: groups of them;
+//! * [`SessionMirror`]: the state of the session; [`HostInfo`]: the facts at the start;
+//! * [`Response`], [`ToolResult`], [`ToolCallDecision`] and the other decisions: the answers of handlers;
+//! * [`Panel`], [`PanelEvent`], [`StyledSpan`]: panels and texts on the screen;
+//! * [`testing`]: the harness, and snapshots of frames; [`protocol`]: all types of the wire.
+//!
+//! If a handler panics or fails, the SDK sends one error response and the extension continues. Handlers of hooks run
+//! next to the connection and must not block their thread; all other handlers have their own threads.
 
 #![warn(clippy::exhaustive_structs)]
 

@@ -14,8 +14,8 @@
 //! ```
 //!
 //! The harness exchanges real frames over an in-memory pipe. [`Harness::transcript`] shows them,
-//! one per line, so one `insta::assert_snapshot!` tests a whole conversation. Everything runs on
-//! the test's own runtime, so virtual time (`#[tokio::test(start_paused = true)]`) works.
+//! one per line, so one `insta::assert_snapshot!` tests a whole conversation;
+//! [`Harness::transcript_since_ready`] leaves out the handshake. Everything runs on the test's own runtime, so virtual time (`#[tokio::test(start_paused = true)]`) works.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -457,6 +457,29 @@ impl Harness {
     /// as `[data_dir]`.
     pub fn transcript(&self) -> String {
         self.seen.borrow().transcript()
+    }
+
+    /// Returns the lines of [`transcript`](Self::transcript) after the extension's `ready`, without
+    /// `hello_ack`. A snapshot of them stays the same when haft or the SDK announces more
+    /// capabilities.
+    ///
+    /// ```
+    /// use haft_sdk::testing::Harness;
+    /// use haft_sdk::{Extension, Response};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+    /// let extension = Extension::new("hello", "1.0.0")
+    ///     .command("hello", "say hi", |_, _| async { Response::display("hi") });
+    /// let harness = Harness::start(extension).await;
+    /// harness.command("hello", "").await;
+    /// let expect = r#"→ {"type":"command_invoked","id":"1","name":"hello"}
+    /// ← {"type":"command_response","id":"1","action":"display","display":"hi"}"#;
+    /// assert_eq!(harness.transcript_since_ready(), expect);
+    /// # });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn transcript_since_ready(&self) -> String {
+        self.seen.borrow().transcript_since_ready()
     }
 
     /// Sends an event and returns when its handlers are done.

@@ -50,8 +50,9 @@ pub(crate) async fn approval_request(
                 (None, Some(missing)) => format!("run without a sandbox, because {missing}"),
                 (None, None) => return None,
             };
-            let model_reason = outside.map(str::to_owned);
-            Some(ApprovalRequest { reason, model_reason, permitted_by: Some(FULL.to_owned()) })
+            let mut request = ApprovalRequest::new(reason).with_permitted_by(FULL);
+            request.model_reason = outside.map(str::to_owned);
+            Some(request)
         }
     }
 }
@@ -67,7 +68,7 @@ async fn file_request(environment: &dyn Environment, path: &Path, access: Access
     };
     // The path is the model's text.
     let reason = sanitize_line(&format!("{what}: {}{link}", real.display()));
-    ApprovalRequest { reason, model_reason: None, permitted_by: Some(permitted_by.to_owned()) }
+    ApprovalRequest::new(reason).with_permitted_by(permitted_by)
 }
 
 /// Returns the cause why the sandbox does not permit a change, and the smallest setting that permits it.

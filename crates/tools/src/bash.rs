@@ -108,7 +108,7 @@ fn output(report: &RunReport, notes: Vec<String>, reader: ResultAudience) -> Too
         RunEnd::Cancelled => Some(ToolFailureKind::Cancelled),
         RunEnd::Exited(_) | RunEnd::Signaled(_) | RunEnd::WantedTerminal => None,
     };
-    ToolOutput { is_error: report.end != RunEnd::Exited(0), failure, ..output }
+    output.with_is_error(report.end != RunEnd::Exited(0)).with_failure(failure)
 }
 
 fn output_for_model(report: &RunReport, notes: &[String]) -> String {

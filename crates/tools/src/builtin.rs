@@ -98,16 +98,11 @@ pub(crate) struct BuiltInTool<T> {
 
 impl<T: BuiltIn> BuiltInTool<T> {
     pub(crate) fn tool(ground: &Arc<SharedToolState>) -> Arc<dyn Tool> {
-        let spec = ToolSpec {
-            name: T::NAME.to_owned(),
-            description: T::DESCRIPTION.to_owned(),
-            schema: schema::<T::Args>(),
-            guidelines: T::GUIDELINES.iter().map(|&line| line.to_owned()).collect(),
-            label: None,
-            snippet: None,
-            owner: ToolOwner::BuiltIn,
-            concurrency: T::CONCURRENCY,
-        };
+        let spec = ToolSpec::new(T::NAME.to_owned(), T::DESCRIPTION.to_owned())
+            .with_schema(schema::<T::Args>())
+            .with_guidelines(T::GUIDELINES.iter().map(|&line| line.to_owned()).collect())
+            .with_owner(ToolOwner::BuiltIn)
+            .with_concurrency(T::CONCURRENCY);
         Arc::new(Self { ground: Arc::clone(ground), spec: Arc::new(spec), tool: PhantomData })
     }
 }
@@ -131,7 +126,7 @@ impl<T: BuiltIn> Tool for BuiltInTool<T> {
             places = Some(path.resolved);
         }
         let args = RawJson::from_value(&args).map_err(|error| error.to_string())?;
-        Ok(CanonicalArgs { args, resolved_paths: places.into_iter().collect() })
+        Ok(CanonicalArgs::from(args).with_resolved_paths(places.into_iter().collect::<Vec<_>>()))
     }
 
     async fn approval_request(&self, call: &ToolCall) -> Option<ApprovalRequest> {

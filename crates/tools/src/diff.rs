@@ -62,13 +62,8 @@ impl Diff {
             Some((lines, _)) if cut => lines,
             _ => kept,
         };
-        FileDiff {
-            path: path.to_owned(),
-            unified: unified.to_owned(),
-            added: self.added as u64,
-            removed: self.removed as u64,
-            cut,
-        }
+        FileDiff::new(path.to_owned(), unified.to_owned(), self.added as u64, self.removed as u64)
+            .with_cut(cut)
     }
 
     pub(crate) fn details(&self, path: &str) -> Option<RawJson> {

@@ -91,7 +91,7 @@ impl BuiltIn for EditTool {
         let path = path::resolve_file(environment, &args.path)?;
         let (_, EditedContent { diff, .. }) = edit_content(context, ground, &path, args).await?;
         let shown = CallPreview::Diff(diff.to_file_diff(&path::show(environment, &path)));
-        Ok(Some(ToolPreview { shown, state: Some(digest_changes(ground, &diff)) }))
+        Ok(Some(ToolPreview::new(shown).with_state(digest_changes(ground, &diff))))
     }
 }
 

@@ -23,7 +23,7 @@ impl ToolFailure {
     }
 
     pub(crate) fn output(&self) -> ToolOutput {
-        ToolOutput { failure: self.kind(), ..ToolOutput::error(self.to_string()) }
+        ToolOutput::error(self.to_string()).with_failure(self.kind())
     }
 
     pub(crate) fn kind(&self) -> Option<ToolFailureKind> {

@@ -77,7 +77,7 @@ fn find_job(jobs: Option<&BackgroundJobs>, number: u32) -> Result<BackgroundJob,
 fn describe_job(job: &BackgroundJob) -> String {
     // The state is read first: a job that ends in between is reported as running, with its last output.
     let status = job.status();
-    let JobOutput { text, dropped, notes } = job.take_output();
+    let JobOutput { text, dropped, notes, .. } = job.take_output();
     let mut lines = String::new();
     if dropped > 0 {
         lines.push_str(&format!("[{dropped} bytes before this were dropped]\n"));

@@ -119,7 +119,7 @@ impl ExtensionToolSource for ServiceTools {
     }
 
     fn file_to_lock(&self, reach: &ServiceReach, path: &str) -> Result<(FileQueue, PathBuf), FileLockError> {
-        let refused = |code: HostCallError, text: String| FileLockError { code, text };
+        let refused = |code: HostCallError, text: String| FileLockError::new(code, text);
         let file = resolve_file(&self.environment, path)
             .map_err(|failure| refused(HostCallError::InvalidArgs, failure.to_string()))?;
         let environment = self

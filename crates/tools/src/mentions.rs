@@ -1,4 +1,4 @@
-//! `FileMentions`: puts the files that a user mentions as `@path` into the prompt.
+//! `FileMentions`: puts the files and web pages that a user mentions as `@path` or `@https://…` into the prompt.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,6 +12,7 @@ use haft_core::tool::{Tool, ToolContext, ToolOutput};
 use haft_protocol::RawJson;
 use haft_protocol::content::{ContentBlock, InputSource, ToolCall, joined_text};
 use haft_protocol::ids::ToolCallId;
+use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use crate::builtin::BuiltIn as _;
@@ -44,12 +45,27 @@ pub struct FileMentions {
     environment: Arc<dyn Environment>,
     read: Arc<dyn Tool>,
     ls: Arc<dyn Tool>,
+    /// Reads mentioned web pages.
+    fetch: Option<Arc<dyn Tool>>,
 }
 
 impl fmt::Debug for FileMentions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FileMentions").finish_non_exhaustive()
     }
+}
+
+/// The arguments of the tool that reads a page.
+#[derive(Debug, Serialize)]
+struct PageArgs {
+    url: String,
+}
+
+/// The place that a mention names.
+enum MentionedPlace {
+    File(FileKind),
+    /// A web page, and the tool that reads it.
+    Page(Arc<dyn Tool>),
 }
 
 /// A mention in a text.
@@ -69,26 +85,52 @@ impl FileMentions {
         filter: TextFilter,
     ) -> Option<Self> {
         let named = |name: &str| tools.iter().find(|tool| tool.spec().name == name).cloned();
-        Some(Self { filter, environment, read: named(ReadTool::NAME)?, ls: named(LsTool::NAME)? })
+        Some(Self {
+            filter,
+            environment,
+            read: named(ReadTool::NAME)?,
+            ls: named(LsTool::NAME)?,
+            fetch: None,
+        })
     }
 
-    /// Returns the mention with the kind of its file; tries the spellings in order.
-    async fn find_file(&self, spellings: Vec<FileMention>) -> Option<(FileMention, FileKind)> {
+    /// Attaches mentioned web pages, too: `@https://…`. The tool has the argument `url`. The user names the page, so it
+    /// is read also if the model has no such tool.
+    #[must_use]
+    pub fn with_pages(self, fetch: Arc<dyn Tool>) -> Self {
+        Self { fetch: Some(fetch), ..self }
+    }
+
+    /// Returns the mention with its place; tries the spellings in order.
+    async fn find_place(&self, spellings: Vec<FileMention>) -> Option<(FileMention, MentionedPlace)> {
+        // A URL may contain a colon with a number, and ends before the punctuation of the sentence.
+        let shortest = spellings.iter().rfind(|mention| mention.lines.is_none());
+        if let (Some(fetch), Some(page)) = (&self.fetch, shortest.filter(|mention| mention.is_page())) {
+            return Some((page.clone(), MentionedPlace::Page(Arc::clone(fetch))));
+        }
         for mention in spellings {
             let Ok(path) = path::resolve(&*self.environment, &mention.path) else { continue };
             if let Ok(stat) = self.environment.stat(&path).await {
-                return Some((mention, stat.kind));
+                return Some((mention, MentionedPlace::File(stat.kind)));
             }
         }
         None
     }
 
-    async fn read_file(&self, cancel: &CancellationToken, file: &FileMention, kind: FileKind) -> ToolOutput {
-        let path = file.path.clone();
-        let (tool, args) = match kind {
-            FileKind::Directory => (&self.ls, RawJson::from_value(&LsArgs { path: Some(path) })),
-            FileKind::File | FileKind::Link | FileKind::Other => {
-                let (offset, limit) = file.lines.map(|(first, last)| (first, last - first + 1)).unzip();
+    async fn read_place(
+        &self,
+        cancel: &CancellationToken,
+        mention: &FileMention,
+        place: &MentionedPlace,
+    ) -> ToolOutput {
+        let path = mention.path.clone();
+        let (tool, args) = match place {
+            MentionedPlace::Page(fetch) => (fetch, RawJson::from_value(&PageArgs { url: path })),
+            MentionedPlace::File(FileKind::Directory) => {
+                (&self.ls, RawJson::from_value(&LsArgs { path: Some(path) }))
+            }
+            MentionedPlace::File(FileKind::File | FileKind::Link | FileKind::Other) => {
+                let (offset, limit) = mention.lines.map(|(first, last)| (first, last - first + 1)).unzip();
                 (&self.read, RawJson::from_value(&ReadArgs { path, offset, limit }))
             }
         };
@@ -111,16 +153,16 @@ impl OnInput for FileMentions {
         }
         let (mut changed, mut seen, mut bytes) = (input.clone(), BTreeSet::new(), 0);
         for spellings in find_mentions(&input.text).into_iter().take(MOST_MENTIONS) {
-            let Some((mention, kind)) = self.find_file(spellings).await else { continue };
+            let Some((mention, place)) = self.find_place(spellings).await else { continue };
             if !seen.insert(mention.clone()) {
                 continue;
             }
             if seen.len() > MOST_FILES {
                 let text = NOT_ATTACHED.to_owned();
-                changed.attached.push(AttachedFile { name: mention.name(), text });
+                changed.attached.push(AttachedFile::new(mention.name(), text));
                 continue;
             }
-            let output = self.read_file(cancel, &mention, kind).await;
+            let output = self.read_place(cancel, &mention, &place).await;
             let text = joined_text(&output.content);
             let text = self.filter.apply(&text).unwrap_or(text);
             let fits = bytes + text.len() <= MOST_BYTES;
@@ -131,7 +173,7 @@ impl OnInput for FileMentions {
                 ContentBlock::Text { .. } => None,
             });
             changed.images.extend(images);
-            changed.attached.push(AttachedFile { name: mention.name(), text });
+            changed.attached.push(AttachedFile::new(mention.name(), text));
         }
         if changed.attached.len() == input.attached.len() {
             return UserInputDecision::Keep;
@@ -154,6 +196,10 @@ impl FileMention {
     fn read_spellings(text: &str) -> Vec<Self> {
         let literal = Self { path: text.to_owned(), lines: None };
         std::iter::once(literal).chain(Self::with_lines(text)).collect()
+    }
+
+    fn is_page(&self) -> bool {
+        self.path.starts_with("https://") || self.path.starts_with("http://")
     }
 
     fn name(&self) -> String {
@@ -200,6 +246,7 @@ mod tests {
     use std::fs;
 
     use haft_core::hooks::UserInput;
+    use haft_core::tool::ToolSpec;
 
     use super::*;
     use crate::{HostEnvironment, builtin_tools};
@@ -239,6 +286,37 @@ mod tests {
         assert_eq!(lines.len(), 1, "{lines:?}");
         assert!(lines[0].0 == "src/main.rs:2-3" && lines[0].1.starts_with("two\nthree\n"), "{lines:?}");
         assert!(!lines[0].1.contains("four\n"), "{lines:?}");
+    }
+
+    /// A tool that returns its arguments.
+    struct Echo;
+
+    #[async_trait]
+    impl Tool for Echo {
+        fn spec(&self) -> Arc<ToolSpec> {
+            Arc::new(ToolSpec::new("fetch", ""))
+        }
+
+        async fn execute(&self, _: ToolContext, call: ToolCall) -> ToolOutput {
+            ToolOutput::text(call.args.as_str())
+        }
+    }
+
+    #[tokio::test]
+    async fn attaches_pages_only_with_a_tool_for_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let environment: Arc<dyn Environment> = Arc::new(HostEnvironment::new(dir.path()));
+        let tools = builtin_tools(Arc::clone(&environment));
+        let hook = FileMentions::new(environment, &tools, TextFilter::new(|_| None)).unwrap();
+        let fetch: Arc<dyn Tool> = Arc::new(Echo);
+        let cancel = CancellationToken::new();
+        let input = UserInput::new("see @https://a.example:80/x.html, please", InputSource::Interactive);
+        assert!(matches!(hook.on_input(&cancel, &input).await, UserInputDecision::Keep));
+        let hook = hook.with_pages(fetch);
+        let UserInputDecision::Change(changed) = hook.on_input(&cancel, &input).await else { panic!("kept") };
+        let attached = changed.attached.into_iter().map(|page| (page.name, page.text)).collect::<Vec<_>>();
+        let url = "https://a.example:80/x.html";
+        assert_eq!(attached, pairs(&[(url, &format!(r#"{{"url":"{url}"}}"#))]));
     }
 
     #[tokio::test]

@@ -44,12 +44,9 @@ pub(crate) async fn canonical_path(
     let text = spell_path(&place.path, &base).or_else(|| spell_path(&written, &cwd));
     Ok(CanonicalPath {
         text: text.ok_or_else(|| "the path is not UTF-8".to_owned())?,
-        resolved: ResolvedPath {
-            argument: ARGUMENT.to_owned(),
-            path: place.path.display().to_string(),
-            exists: place.exists,
-            link: place.has_broken_link || place.path != unlinked,
-        },
+        resolved: ResolvedPath::new(ARGUMENT.to_owned(), place.path.display().to_string())
+            .with_exists(place.exists)
+            .with_link(place.has_broken_link || place.path != unlinked),
     })
 }
 

@@ -252,5 +252,5 @@ fn show_image(shown: &str, bytes: &[u8]) -> Result<ToolOutput, ToolFailure> {
     let mime_type = image::check(bytes).map_err(|error| format!("cannot show {shown}: {error}"))?;
     let note = ContentBlock::text(format!("[{shown}: {mime_type}, {} bytes]", bytes.len()));
     let block = Image { mime_type: mime_type.to_owned(), data: BASE64_STANDARD.encode(bytes).into() };
-    Ok(ToolOutput { content: vec![note, ContentBlock::Image(block)], ..ToolOutput::text("") })
+    Ok(ToolOutput::text("").with_content(vec![note, ContentBlock::Image(block)]))
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use haft_core::prompt::SKILL_TOOL;
-use haft_core::tool::{Tool, ToolConcurrency, ToolContext, ToolOutput, ToolOwner, ToolSpec};
+use haft_core::tool::{Tool, ToolContext, ToolOutput, ToolOwner, ToolSpec};
 use haft_protocol::content::ToolCall;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -27,16 +27,9 @@ pub trait SkillSource: Send + Sync + 'static {
 
 /// Creates the tool `skill` with this source.
 pub fn skill_tool(source: Arc<dyn SkillSource>) -> Arc<dyn Tool> {
-    let spec = ToolSpec {
-        name: SKILL_TOOL.to_owned(),
-        description: DESCRIPTION.to_owned(),
-        schema: schema::<SkillArgs>(),
-        guidelines: Vec::new(),
-        label: None,
-        snippet: None,
-        owner: ToolOwner::BuiltIn,
-        concurrency: ToolConcurrency::Parallel,
-    };
+    let spec = ToolSpec::new(SKILL_TOOL.to_owned(), DESCRIPTION.to_owned())
+        .with_schema(schema::<SkillArgs>())
+        .with_owner(ToolOwner::BuiltIn);
     Arc::new(SkillTool { source, spec: Arc::new(spec) })
 }
 

@@ -106,7 +106,7 @@ impl BuiltIn for WriteTool {
             Ok(compare_contents(&shown, old, &args.content).map(|diff| diff.to_file_diff(&shown)))
         });
         let shown = diff.await?.map_or(CallPreview::Error(binary), CallPreview::Diff);
-        Ok(Some(ToolPreview { shown, state }))
+        Ok(Some(ToolPreview::new(shown).with_state(state)))
     }
 }
 

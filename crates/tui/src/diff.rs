@@ -68,7 +68,8 @@ pub(crate) struct UnifiedLine<'t> {
 impl Diff {
     /// Reads the diff from the details of a result. `None` if they have no diff.
     pub fn from_details(details: &RawJson) -> Option<Self> {
-        let DiffDetails { diff: FileDiff { path, unified, added, removed, cut } } = details.read().ok()?;
+        let DiffDetails { diff: FileDiff { path, unified, added, removed, cut, .. } } =
+            details.read().ok()?;
         // Sanitize first, because color codes may precede the signs. Tabs count from behind the sign.
         let lines = parse_unified(&sanitize(&unified)).into_iter().map(DiffLine::from).collect();
         Some(Self { path: CleanLine::new(&path), added, removed, lines, cut })

@@ -31,7 +31,7 @@ impl DeliveryTime {
             Prompt::Send => Some(Self::Steer),
             Prompt::FollowUp => Some(Self::FollowUp),
             Prompt::Abort | Prompt::TakeBack | Prompt::ClearOrQuit => None,
-            Prompt::SearchHistory | Prompt::Complete | Prompt::OpenEditor => None,
+            Prompt::SearchHistory | Prompt::Complete | Prompt::OpenEditor | Prompt::Paste => None,
         }
     }
 }
@@ -122,7 +122,7 @@ impl MessageQueue {
             self.forget_taken();
         }
         if let AgentEvent::UserMessage { content, .. } = event {
-            let text = haft_core::Prompt { content: content.clone(), custom: None }.summary();
+            let text = haft_core::Prompt::from(content.clone()).summary();
             let read = self.sent.iter().position(|sent| !sent.seen && sent.text == text);
             read.map(|at| self.sent.remove(at));
         }

@@ -66,3 +66,13 @@ fn frames_of_a_newer_host_are_ignored() {
               (ignores "open_tab")
     "#);
 }
+
+#[test]
+fn readme_names_the_versions_that_this_package_uses() {
+    let (readme, workspace) = (include_str!("../README.md"), include_str!("../../../Cargo.toml"));
+    let own = concat!(env!("CARGO_PKG_VERSION_MAJOR"), ".", env!("CARGO_PKG_VERSION_MINOR"));
+    assert!(readme.contains(&format!("\nhaft-protocol = \"{own}\"\n")), "{readme}");
+    let insta = workspace.lines().find(|line| line.starts_with("insta = ")).unwrap_or_default();
+    let major = insta.split('"').nth(1).and_then(|version| version.split('.').next()).unwrap_or_default();
+    assert!(readme.contains(&format!("\ninsta = \"{major}\"\n")), "{insta}");
+}

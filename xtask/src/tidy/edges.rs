@@ -20,8 +20,19 @@ const RULES: &[DependencyRule] = &[
     rule("haft-core", &["haft-protocol"]),
     rule("haft-launch", &[]),
     rule("haft-adapter-picoclaw", &["haft-protocol", "haft-sdk"]),
-    // `[hooks]` of the configuration is PicoClaw's.
-    rule("haft-config", &["haft-adapter-picoclaw", "haft-protocol"]),
+    // `[hooks]` of the configuration is PicoClaw's. The others belong to the feature `agent`.
+    rule(
+        "haft-config",
+        &[
+            "haft-adapter-picoclaw",
+            "haft-core",
+            "haft-launch",
+            "haft-packages",
+            "haft-protocol",
+            "haft-providers",
+            "haft-tools",
+        ],
+    ),
     rule("haft-tools", &["haft-core", "haft-launch", "haft-protocol"]),
     rule("haft-providers", &["haft-core", "haft-protocol"]),
     rule("haft-packages", &["haft-launch", "haft-protocol"]),

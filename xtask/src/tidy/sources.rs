@@ -9,6 +9,7 @@ const SPAWNS: &[(&str, &str)] = &[
     ("crates/host/src/process.rs", "extension processes"),
     ("crates/packages/src/install/git.rs", "`git clone` of `haft ext install`"),
     ("crates/tools/src/environment", "commands of the bash tool"),
+    ("crates/cli/src/interactive/ui_backend/clipboard.rs", "the programs of the desktop's clipboard"),
     ("crates/cli/src/interactive/ui_backend/shell.rs", "the user's editor, which takes the terminal"),
     ("crates/test-support/", "peers of tests"),
     ("crates/bench/", "benchmarks"),

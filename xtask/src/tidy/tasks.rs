@@ -28,6 +28,7 @@ const PARTS: &[(&str, &[PartAllowance])] = &[
             ("extension/send_queue.rs", 1, "the writer of queued lines"),
             ("extension/send_queue/pump.rs", 1, "the writer of events"),
             ("host/start.rs", 1, "the keeper"),
+            ("host/start_agent.rs", 1, "the tools of an agent"),
             ("process.rs", 1, "the process"),
             ("supervision/session_start.rs", 1, "the question about the start of a session"),
         ],

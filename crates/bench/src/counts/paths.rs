@@ -121,10 +121,10 @@ fn run_chain(times: u64) -> Result<()> {
         let mut chain = ToolChain::new("write", args.clone(), roles);
         loop {
             match chain.step() {
-                ChainStep::Ask(hook) => drop(chain.answer(hook, ToolDecision::Allow).is_some()),
+                ChainStep::Ask(hook) => drop(chain.answer(hook, "hook", ToolDecision::Allow).is_some()),
                 ChainStep::AskAll(hooks) => {
                     for hook in hooks {
-                        chain.answer(hook, ToolDecision::Allow);
+                        chain.answer(hook, "hook", ToolDecision::Allow);
                     }
                 }
                 ChainStep::Check { .. } => chain.resolve_check(Ok(Vec::new())),

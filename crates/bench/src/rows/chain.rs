@@ -10,12 +10,12 @@ use async_trait::async_trait;
 use futures::{StreamExt, stream};
 use haft_core::Agent;
 use haft_core::hooks::CancellationToken;
-use haft_core::model::{Model, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelResponse, ModelStream};
+use haft_core::model::{Model, ModelError, ModelEvent, ModelId, ModelRequest, ModelResponse, ModelStream};
 use haft_core::tool::{Tool, ToolContext, ToolOutput, ToolSpec};
 use haft_host::Host;
 use haft_protocol::content::ToolCall;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, Message, StopCause, TokenUsage};
+use haft_protocol::message::{AssistantBlock, Message, StopCause};
 use tokio::runtime::Runtime;
 
 use crate::children::{ChildProgram, PipedChild};
@@ -164,20 +164,18 @@ struct CallingModel {
 
 #[async_trait]
 impl Model for CallingModel {
-    fn info(&self) -> ModelInfo {
-        ModelInfo { provider: "bench".into(), model: "script".into() }
+    fn info(&self) -> ModelId {
+        ModelId { provider: "bench".into(), model: "script".into() }
     }
 
     async fn stream(&self, _: CancellationToken, request: ModelRequest) -> Result<ModelStream, ModelError> {
         let done = request.messages.iter().any(|message| matches!(message, Message::Tool(_)));
         let number = |number| ToolCall { id: ToolCallId::new(format!("call_{number}")), ..self.call.clone() };
         let calls = (0..if done { 0 } else { self.calls }).map(number);
-        let answer = ModelResponse {
-            content: calls.map(AssistantBlock::ToolCall).collect(),
-            stop: if done { StopCause::End } else { StopCause::ToolUse },
-            usage: TokenUsage::default(),
-            native: None,
-        };
+        let answer = ModelResponse::new(
+            calls.map(AssistantBlock::ToolCall).collect(),
+            if done { StopCause::End } else { StopCause::ToolUse },
+        );
         if !done {
             self.watch.start();
         }

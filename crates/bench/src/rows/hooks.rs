@@ -9,8 +9,8 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use haft_adapter_picoclaw::wire::HookSubscriptions;
-use haft_core::hooks::{CancellationToken, OutgoingRequest, RequestDecision, ToolDecision};
-use haft_core::model::{ModelInfo, RequestOptions, ThinkingLevel};
+use haft_core::hooks::{CancellationToken, HookKind, OutgoingRequest, RequestDecision, ToolDecision};
+use haft_core::model::ModelId;
 use haft_host::Host;
 use haft_packages::{ExtensionDialect, ExtensionSpec, HookCommand, HookSpec};
 use haft_protocol::RawJson;
@@ -199,7 +199,7 @@ impl HookHost {
 
     /// Asks the hook about a tool call, which it allows.
     fn query_tool_call(&self, call: &ToolCall) -> Result<()> {
-        let hooks = self.host.hook_source().hooks().before_tool_execute;
+        let hooks = self.host.hook_source().hooks_of(HookKind::BeforeToolExecute).before_tool_execute;
         let call = call.clone();
         let asking = async move {
             for hook in hooks {
@@ -214,7 +214,7 @@ impl HookHost {
 
     /// Asks the hook about a request, which it leaves unchanged.
     fn query_request(&self, request: &Arc<OutgoingRequest>) -> Result<()> {
-        let hooks = self.host.hook_source().hooks().before_model_request;
+        let hooks = self.host.hook_source().hooks_of(HookKind::BeforeModelRequest).before_model_request;
         let hook = hooks.into_iter().next().context("the hook did not start")?;
         let request = Arc::clone(request);
         let asking = async move { hook.before_model_request(&CancellationToken::new(), &request).await };
@@ -224,7 +224,7 @@ impl HookHost {
             .context("run the question as a task")?;
         let same = match &decision {
             RequestDecision::Send => true,
-            RequestDecision::Edit { edit, .. } => edit.messages.is_none() && edit.model.is_none(),
+            RequestDecision::Edit(edit) => edit.messages.is_none() && edit.model.is_none(),
             RequestDecision::Refuse(_) => false,
         };
         ensure!(same, "the hook changed the request");
@@ -273,32 +273,23 @@ fn request() -> Arc<OutgoingRequest> {
     let call = ToolCall { id: call_id.clone(), name: name.clone(), args: RawJson::empty_object() };
     let message = |number| match number % 3 {
         0 => Message::User { content: vec![ContentBlock::text(code.clone())], time: time.clone() },
-        1 => Message::Assistant(AssistantMessage {
-            content: vec![
-                AssistantBlock::Text { text: code.clone() },
-                AssistantBlock::ToolCall(call.clone()),
-            ],
-            time: time.clone(),
-            native: None,
-        }),
-        _ => Message::Tool(ToolMessage {
-            call_id: call_id.clone(),
-            name: name.clone(),
-            content: vec![ContentBlock::text(code.clone())],
-            is_error: false,
-            extension: None,
-            details: None,
-            time: time.clone(),
-        }),
+        1 => Message::Assistant(AssistantMessage::new(
+            vec![AssistantBlock::Text { text: code.clone() }, AssistantBlock::ToolCall(call.clone())],
+            time.clone(),
+        )),
+        _ => Message::Tool(ToolMessage::new(
+            call_id.clone(),
+            name.clone(),
+            vec![ContentBlock::text(code.clone())],
+            time.clone(),
+        )),
     };
-    Arc::new(OutgoingRequest {
-        step: 1,
-        model: ModelInfo { provider: "bench".into(), model: "none".into() },
-        system: "Be brief.".to_owned(),
-        messages: Arc::new((0..MESSAGES).map(message).collect()),
-        tools: Vec::new(),
-        thinking: ThinkingLevel::default(),
-        options: RequestOptions::default(),
-        last: false,
-    })
+    Arc::new(
+        OutgoingRequest::new(
+            1,
+            ModelId { provider: "bench".into(), model: "none".into() },
+            Arc::new((0..MESSAGES).map(message).collect()),
+        )
+        .with_system("Be brief."),
+    )
 }

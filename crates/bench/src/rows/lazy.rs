@@ -121,12 +121,10 @@ impl ExtensionHome {
 
     fn host_config(&self) -> HostConfig {
         let in_home = |name: &str| Some(self.root.path().join(name));
-        let mut config = HostConfig {
-            state: in_home("state"),
-            logs: in_home("logs"),
-            data: in_home("data"),
-            ..bench_host_config()
-        };
+        let mut config = bench_host_config();
+        config.state = in_home("state");
+        config.logs = in_home("logs");
+        config.data = in_home("data");
         config.limits.max_tools_in_all = 3 * self.count;
         config
     }

@@ -101,14 +101,14 @@ fn long_session(home: &Path, work: &Path) -> Result<()> {
             EntryBody::from(Message::User { content: vec![ContentBlock::text(text)], time: time() })
         } else {
             let content = vec![AssistantBlock::Text { text }];
-            let message = Message::Assistant(AssistantMessage { content, time: time(), native: None });
-            let answer = ResponseMetadata {
-                provider: "anthropic".to_owned(),
-                model: "bench".to_owned(),
-                stop: StopCause::End,
-                usage: TokenUsage::default(),
-            };
-            EntryBody::MessageEntry(MessageEntry { message, answer: Some(answer) })
+            let message = Message::Assistant(AssistantMessage::new(content, time()));
+            let answer = ResponseMetadata::new(
+                "anthropic".to_owned(),
+                "bench".to_owned(),
+                StopCause::End,
+                TokenUsage::default(),
+            );
+            EntryBody::MessageEntry(MessageEntry::new(message).with_answer(answer))
         };
         drop(session.append(said, Durability::Soon));
     }

@@ -179,7 +179,7 @@ fn hook_source_json(hook: &HookListDetails) -> Value {
     }
 }
 
-fn failure_json(LastFailure { at, code, message }: &LastFailure) -> Value {
+fn failure_json(LastFailure { at, code, message, .. }: &LastFailure) -> Value {
     let at = jiff::Timestamp::try_from(*at).ok().map(|at| at.strftime("%FT%TZ").to_string());
     json!({"at": at, "code": code, "message": message})
 }

@@ -51,7 +51,7 @@ pub(crate) fn failure_problem(
     name: &str,
     origin: ExtensionOrigin,
     held: Option<&LockEntry>,
-    LastFailure { at, code, message }: &LastFailure,
+    LastFailure { at, code, message, .. }: &LastFailure,
     now: SystemTime,
 ) -> ExtensionProblem {
     let text = format!("failed {} ({code}): {message}", age_text(now, *at));

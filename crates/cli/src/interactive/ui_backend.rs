@@ -3,6 +3,7 @@
 //! The services run neither on the thread of the interface nor on that of the agent. File access runs on blocking
 //! threads.
 
+mod clipboard;
 mod files;
 mod history;
 mod sessions;
@@ -15,7 +16,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use haft_config::{Home, ToolSettings, TrustDecision};
+use haft_config::{Home, ProtectedDirs, ToolSettings, TrustDecision, tool_environment};
 use haft_protocol::rpc::CommandFailure;
 use haft_tools::HostEnvironment;
 use haft_tui::app::{BackendReply as Reply, BackendRequest as Request, LoginProvider};
@@ -26,7 +27,6 @@ use tokio::task::JoinError;
 
 use crate::args::RunArgs;
 use crate::run::{ProviderSecrets, launcher};
-use crate::tool_sandbox::{ProtectedDirs, tool_environment};
 use crate::trust;
 
 pub(super) use sessions::OpenSessions;
@@ -62,7 +62,7 @@ impl UiContext {
     fn tool_environment(&self) -> anyhow::Result<HostEnvironment> {
         // The person's own commands may change their extensions.
         let dirs = ProtectedDirs { home: &self.home, unpinned_code: &[] };
-        let environment = tool_environment(dirs, &self.cwd, &self.tools, launcher()?)?;
+        let environment = tool_environment(dirs, &self.cwd, &self.tools, Some(launcher()?))?;
         Ok(self.secrets.keep_from_commands(environment))
     }
 
@@ -109,6 +109,7 @@ impl UiBackend {
                 let read = self.try_off_thread(move |context| files::read_image(&context.cwd, &path)).await;
                 Reply::Image(number, read)
             }
+            Request::Clipboard => Reply::Clipboard(self.read_clipboard().await),
             Request::Providers => Reply::Providers(self.list_providers().await),
             Request::ContextUse => Reply::ContextUse(self.try_off_thread(sessions::context_use).await),
             Request::Diff => {
@@ -154,6 +155,11 @@ impl UiBackend {
         let id = session.clone();
         let messages = self.off_thread(move |context| context.open.switch_to(&id)).await;
         Reply::Conversation(session, messages.flatten())
+    }
+
+    async fn read_clipboard(&self) -> Result<String, CommandFailure> {
+        let context = Arc::clone(&self.context);
+        self.spawn_task(async move { clipboard::read_clipboard(&context).await }).await
     }
 
     async fn list_directory(&self, path: String) -> Vec<String> {

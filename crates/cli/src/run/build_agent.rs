@@ -10,9 +10,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use haft_config::{CompactionSettings, Config, GrantSettings, Home, OnTimeout, Owner, Project, ToolSettings};
+use haft_config::{
+    Config, GrantSettings, Home, OnTimeout, Owner, Project, ProtectedDirs, RPC_TOKEN_VARIABLES, ToolSettings,
+    environment_facts, tool_environment,
+};
 use haft_core::compact::CompactSettings;
-use haft_core::model::{Model, ModelInfo, ThinkingLevel};
+use haft_core::model::{Model, ModelId, ThinkingLevel};
 use haft_core::prompt::SKILL_TOOL;
 use haft_core::prompt::SystemPrompt;
 use haft_core::sanitize::sanitize_line;
@@ -36,11 +39,10 @@ use crate::args::RunArgs;
 use crate::console::note;
 use crate::exit::{Exit, OrExit as _};
 use crate::extensions::{self, ProjectOnlySettings};
+use crate::fetch::fetch_tool;
 use crate::hooks::HookLaunchContext;
 use crate::resources::PromptResources;
 use crate::setup::RunSetup;
-use crate::token::VARIABLES as TOKEN_VARIABLES;
-use crate::tool_sandbox::{ProtectedDirs, sandbox_fact, tool_environment};
 
 use super::guarded_tools::{check_guarded_tools, check_required_gates, warn_unknown_approvals};
 use super::model::{self, ModelResolver};
@@ -111,10 +113,7 @@ impl RunParts {
                 Vec::new(),
             ),
             trust_event: None,
-            system: SystemPrompt {
-                facts: environment_facts(cwd, &ToolSettings::default()),
-                ..SystemPrompt::default()
-            },
+            system: SystemPrompt::default().with_facts(environment_facts(cwd, &ToolSettings::default())),
             resources: PromptResources::default(),
             thinking: ThinkingLevel::Default,
             max_steps: None,
@@ -156,20 +155,19 @@ impl RunParts {
             grants,
         );
         let plain = Self::with_defaults(session, model, home, &cwd, search);
+        let mut host = with_settings(plain.host, &config)?;
+        host.project_check = project_check;
+        host.result_filter = Some(secrets.text_filter());
         Ok(Self {
             other_models: Some(others),
-            host: HostConfig {
-                project_check,
-                result_filter: Some(secrets.text_filter()),
-                ..with_settings(plain.host, &config)?
-            },
+            host,
             source,
             trust_event: told,
             system,
             resources,
             thinking: config.settings.thinking.value,
             max_steps: config.settings.max_steps.as_ref().map(|sourced| sourced.value.get()),
-            compaction: compact_settings(&config.compaction),
+            compaction: CompactSettings::from(&config.compaction),
             tools,
             tool_settings: config.tools,
             unpinned_code,
@@ -179,37 +177,36 @@ impl RunParts {
     }
 
     /// Sets the mode that extensions are told.
-    pub(crate) fn in_mode(self, mode: HostMode) -> Self {
-        Self { host: HostConfig { mode: Some(mode), ..self.host }, ..self }
+    pub(crate) fn in_mode(mut self, mode: HostMode) -> Self {
+        self.host.mode = Some(mode);
+        self
     }
 }
 
 /// Returns a configuration of the host that records no state.
-pub(super) fn host_config(model: ModelInfo, home: &Home, cwd: &Path) -> HostConfig {
+pub(super) fn host_config(model: ModelId, home: &Home, cwd: &Path) -> HostConfig {
     let mut host = HostConfig::new(env!("CARGO_PKG_VERSION"), model, cwd);
     host.logs = Some(home.logs_dir());
     host.data = Some(home.data_dir());
     host.home = Some(home.root().to_owned());
     host.secrets = vec![home.auth_file()];
-    host.env.withheld = TOKEN_VARIABLES.map(str::to_owned).into();
+    host.env.withheld = RPC_TOKEN_VARIABLES.map(str::to_owned).into();
     host
 }
 
 /// Adds the user's settings of extensions.
-pub(super) fn with_settings(host: HostConfig, config: &Config) -> anyhow::Result<HostConfig> {
+pub(super) fn with_settings(mut host: HostConfig, config: &Config) -> anyhow::Result<HostConfig> {
     let allows = |granted: &GrantSettings| {
         granted.on_timeout.as_ref().is_some_and(|set| set.value == OnTimeout::Allow)
     };
     let loosened = config.grant.iter().filter(|(_, granted)| allows(granted));
-    Ok(HostConfig {
-        on_timeout_allow: loosened.map(|(name, _)| ExtensionName::new(name.as_str())).collect(),
-        hello_timeouts: hello_timeouts(config),
-        extension_config: extension_config(config, Owner::User)?,
-        project_extension_config: extension_config(config, Owner::Project)?,
-        env: ExtensionEnv { granted: granted_variables(config).or_exit(Exit::Configuration)?, ..host.env },
-        sandbox: crate::sandbox::sandbox_grants(config).or_exit(Exit::Configuration)?,
-        ..host
-    })
+    host.on_timeout_allow = loosened.map(|(name, _)| ExtensionName::new(name.as_str())).collect();
+    host.hello_timeouts = hello_timeouts(config);
+    host.extension_config = extension_config(config, Owner::User)?;
+    host.project_extension_config = extension_config(config, Owner::Project)?;
+    host.env = ExtensionEnv { granted: granted_variables(config).or_exit(Exit::Configuration)?, ..host.env };
+    host.sandbox = crate::sandbox::sandbox_grants(config).or_exit(Exit::Configuration)?;
+    Ok(host)
 }
 
 fn hello_timeouts(config: &Config) -> BTreeMap<ExtensionName, Duration> {
@@ -223,14 +220,6 @@ fn hello_timeouts(config: &Config) -> BTreeMap<ExtensionName, Duration> {
 fn hook_launch_context(home: &Home, cwd: &Path, search: &DiscoveryOptions) -> HookLaunchContext {
     let is_trusted = search.project.as_ref().is_some_and(Project::is_trusted);
     HookLaunchContext { home: home.clone(), cwd: cwd.to_owned(), is_trusted }
-}
-
-fn compact_settings(settings: &CompactionSettings) -> CompactSettings {
-    CompactSettings {
-        auto: settings.auto.value,
-        reserve: settings.reserve.as_ref().map(|sourced| sourced.value.get()),
-        keep: settings.keep.as_ref().map(|sourced| sourced.value.get()),
-    }
 }
 
 /// Returns the settings for extensions of this owner, by extension name.
@@ -260,15 +249,6 @@ fn granted_variables(config: &Config) -> anyhow::Result<BTreeMap<ExtensionName, 
     Ok(granted)
 }
 
-fn environment_facts(cwd: &Path, tools: &ToolSettings) -> Vec<String> {
-    let mut facts = vec![
-        format!("Working directory: {}", cwd.display()),
-        format!("Operating system: {}", std::env::consts::OS),
-    ];
-    facts.extend(sandbox_fact(tools));
-    facts
-}
-
 /// An agent with running extensions.
 pub(crate) struct RunningAgent {
     pub(crate) agent: Agent,
@@ -288,25 +268,35 @@ fn tool_pins(approved: ApprovalStore) -> Arc<dyn ToolPins> {
 pub(crate) async fn build_agent(parts: RunParts, ends: SessionOutputs) -> anyhow::Result<RunningAgent> {
     let launcher = launcher()?;
     let protected = ProtectedDirs { home: &parts.home, unpinned_code: &parts.unpinned_code };
-    let environment = tool_environment(protected, &parts.host.cwd, &parts.tool_settings, launcher.clone())
-        .or_exit(Exit::Configuration)?
-        .with_notices(|text| note(&sanitize_line(&format!("haft: {text}"))));
+    let environment =
+        tool_environment(protected, &parts.host.cwd, &parts.tool_settings, Some(launcher.clone()))
+            .or_exit(Exit::Configuration)?
+            .with_notices(|text| note(&sanitize_line(&format!("haft: {text}"))));
     let environment = parts.secrets.keep_from_commands(environment);
     make_results_private(&parts.home.results_dir());
     let services = ServiceTools::new(environment.clone()).keep_out_of(parts.home.root());
     let environment: Arc<dyn Environment> = Arc::new(environment);
-    let builtin = builtin_tools(Arc::clone(&environment));
+    let mut builtin = builtin_tools(Arc::clone(&environment));
+    let fetch = fetch_tool();
     // A client of `haft rpc` attaches what it wants.
     let has_mentions = !matches!(parts.host.mode, Some(HostMode::Rpc));
-    let mentions =
-        FileMentions::new(environment, &builtin, parts.secrets.text_filter()).filter(|_| has_mentions);
+    let mentions = FileMentions::new(Arc::clone(&environment), &builtin, parts.secrets.text_filter())
+        .filter(|_| has_mentions)
+        .map(|mentions| mentions.with_pages(Arc::clone(&fetch)));
+    // Where commands have no network, the model has none either.
+    if environment.sandbox().is_none_or(|sandbox| sandbox.network) {
+        builtin.push(fetch);
+    }
     let SessionOutputs { events, frontend, attach: joined } = ends;
     parts.trust_event.into_iter().for_each(|event| events(event));
     // An extension can add the first skill later.
     let names = builtin.iter().map(|tool| tool.spec().name.clone());
     let reserved_tools = names.chain([SKILL_TOOL.to_owned()]).collect();
     let source = parts.source;
-    let host = Host::builder(HostConfig { reserved_tools, launcher: Some(launcher), ..parts.host })
+    let mut config = parts.host;
+    config.reserved_tools = reserved_tools;
+    config.launcher = Some(launcher);
+    let host = Host::builder(config)
         .frontend(frontend)
         .events(events)
         .services(Arc::new(services))

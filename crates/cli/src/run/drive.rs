@@ -8,7 +8,7 @@ use haft_core::error::{TurnError, TurnErrorKind};
 use haft_core::hooks::UserInput;
 use haft_core::sanitize::sanitize_line;
 use haft_core::{Prompt, Run};
-use haft_host::{CommandError, CommandInfo, CommandOutcome, Host};
+use haft_host::{CommandError, CommandOutcome, ExtensionCommand, Host};
 use haft_protocol::content::InputSource;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::CommandAction;
@@ -250,7 +250,7 @@ async fn resolve_prompt(
             Ok(CommandOutcome { action: CommandAction::Prompt(text), .. }) => {
                 input = UserInput::new(text, InputSource::Extension);
             }
-            Ok(CommandOutcome { action: CommandAction::Failed(error), extension }) => {
+            Ok(CommandOutcome { action: CommandAction::Failed(error), extension, .. }) => {
                 anyhow::bail!("extension {extension}: /{name}: {error}");
             }
             Ok(_) => return Ok(PromptResolution::Done(Exit::Ok)),
@@ -271,7 +271,7 @@ async fn resolve_prompt(
         None => None,
     };
     let text = expanded.unwrap_or_else(|| input.text.clone());
-    Ok(PromptResolution::Prompt(UserInput { text, ..input }.into()))
+    Ok(PromptResolution::Prompt(input.with_text(text).into()))
 }
 
 /// Splits `/name arguments`; `None` for any other text.
@@ -328,11 +328,11 @@ async fn wait_showing<T>(
     Ok((!cancel.is_cancelled()).then_some(outcome))
 }
 
-fn owner_of(name: &str, commands: &[CommandInfo]) -> Option<String> {
+fn owner_of(name: &str, commands: &[ExtensionCommand]) -> Option<String> {
     commands.iter().find(|command| command.name == name).map(|command| command.extension.to_string())
 }
 
-fn known_commands(commands: &[CommandInfo], templates: &TemplateSet) -> Vec<String> {
+fn known_commands(commands: &[ExtensionCommand], templates: &TemplateSet) -> Vec<String> {
     let templates = templates.templates.iter().map(|template| template.name.clone());
     commands.iter().map(|command| command.name.clone()).chain(templates).collect()
 }
@@ -380,7 +380,7 @@ async fn follow_run(
             },
         };
         if flow == RunFlow::StopNow {
-            return Ok(Err(TurnError { step: 0, kind: TurnErrorKind::Aborted }));
+            return Ok(Err(TurnError::new(0, TurnErrorKind::Aborted)));
         }
     }
 }
@@ -394,7 +394,7 @@ fn exit_of_run(result: &Result<(), TurnError>) -> Exit {
         TurnErrorKind::MaxSteps { .. } => Exit::MaxSteps,
         TurnErrorKind::Aborted => Exit::Aborted,
         // Without a prompt, the session has no message to answer.
-        TurnErrorKind::NothingToDo => Exit::Usage,
+        TurnErrorKind::NothingToDo | TurnErrorKind::EmptyPrompt => Exit::Usage,
         TurnErrorKind::Busy | TurnErrorKind::Session { .. } => Exit::Failure,
         _ => Exit::Failure,
     }

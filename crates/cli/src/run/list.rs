@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use haft_config::Settings;
+use haft_config::{MachineWithKeys, Settings};
 use haft_core::model::{ModelFacts, ThinkingLevel, TokenPrices};
 use haft_protocol::rpc;
 use haft_providers::{is_usable, local_servers, model_catalog};
@@ -11,8 +11,6 @@ use serde_json::{Value, json};
 use crate::console::print;
 use crate::exit::Exit;
 use crate::setup::RunSetup;
-
-use super::machine::MachineWithKeys;
 
 /// The sources of models that no server listed.
 const BUILT_IN: &str = "built-in";
@@ -279,13 +277,11 @@ mod tests {
     }
 
     fn facts() -> ModelFacts {
-        ModelFacts {
-            window: Some(1_050_000),
-            max_output: Some(64_000),
-            thinking: Some(vec![ThinkingLevel::Off, ThinkingLevel::High]),
-            prices: Some(TokenPrices { input: 0.075, output: 15.0, cache_read: None, cache_write: None }),
-            ..ModelFacts::default()
-        }
+        ModelFacts::default()
+            .with_window(1_050_000)
+            .with_max_output(64_000)
+            .with_thinking(vec![ThinkingLevel::Off, ThinkingLevel::High])
+            .with_prices(TokenPrices::new(0.075, 15.0))
     }
 
     #[test]
@@ -296,7 +292,7 @@ mod tests {
         let unknown = listed("m", ModelFacts::default()).into_model_info();
         assert_eq!((unknown.context_window, unknown.max_output, unknown.reasoning), (0, 0, false));
         assert_eq!((unknown.name, unknown.thinking, unknown.images), (None, None, None));
-        let off = ModelFacts { thinking: Some(vec![ThinkingLevel::Off]), ..ModelFacts::default() };
+        let off = ModelFacts::default().with_thinking(vec![ThinkingLevel::Off]);
         assert!(!listed("m", off).into_model_info().reasoning);
     }
 
@@ -335,7 +331,7 @@ mod tests {
             (short_token_count(1_500_000).as_str(), dollar_text(3.0).as_str(), dollar_text(0.3).as_str()),
             ("1.5M", "3", "0.3")
         );
-        let free = TokenPrices { input: 0.0, output: 0.0, cache_read: None, cache_write: None };
+        let free = TokenPrices::new(0.0, 0.0);
         assert_eq!(price_text(free), "free");
         assert_eq!(
             (thinking_range(Some(&[ThinkingLevel::Off])), thinking_range(Some(&[]))),

@@ -7,8 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context as _;
 use async_trait::async_trait;
-use haft_config::{AuthFile, SettingOrigin, Settings, nearest_name};
-use haft_core::model::{Model, ModelInfo, ModelSource, ThinkingLevel};
+use haft_config::{
+    AuthFile, MachineWithKeys, SettingOrigin, Settings, fallback_preference, nearest_name,
+    preference_for_model,
+};
+use haft_core::model::{Model, ModelId, ModelSource, ThinkingLevel};
 use haft_providers::{
     ChooseError, FallbackModel, ModelChoice, ModelPreference, ModelsFile, choose_model, resolve_model,
 };
@@ -21,7 +24,6 @@ use crate::setup::RunSetup;
 use haft_core::sanitize::sanitize_line;
 
 use super::list::model_ids;
-use super::machine::MachineWithKeys;
 use no_model::NoModel;
 
 pub(super) async fn choose(args: &RunArgs, setup: &RunSetup) -> anyhow::Result<Arc<dyn Model>> {
@@ -63,8 +65,9 @@ pub(super) async fn choose_named(
         // A model without a provider belongs to the configured provider.
         preference.base_url = None;
     }
-    let (provider, model) = (Some(provider.to_owned()), Some(model.to_owned()));
-    open(ModelPreference { provider, model, ..preference }, setup).await
+    preference.provider = Some(provider.to_owned());
+    preference.model = Some(model.to_owned());
+    open(preference, setup).await
 }
 
 /// Opens the model that a client names while a model of the provider `asked` answers. Settings for the provider of the
@@ -72,9 +75,9 @@ pub(super) async fn choose_named(
 pub(crate) async fn choose_by_name(
     args: &RunArgs,
     setup: &RunSetup,
-    first: &ModelInfo,
+    first: &ModelId,
     name: &str,
-    asked: &ModelInfo,
+    asked: &ModelId,
 ) -> anyhow::Result<Arc<dyn Model>> {
     let preference = model_preferences(args, setup);
     let (owner, fixed) = provider_of(&preference, setup.settings(), first);
@@ -106,17 +109,17 @@ async fn check_known_model(setup: &RunSetup, provider: &str, model: &str) -> any
 pub(super) async fn choose_for_client(
     args: &RunArgs,
     setup: &RunSetup,
-    first: &ModelInfo,
+    first: &ModelId,
     provider: &str,
     model: &str,
 ) -> anyhow::Result<Arc<dyn Model>> {
     let preference = model_preferences(args, setup);
     let (owner, _) = provider_of(&preference, setup.settings(), first);
-    open(preferences_for_model(&preference, &owner, provider, model), setup).await
+    open(preference_for_model(&preference, &owner, provider, model), setup).await
 }
 
 /// Returns the provider of a preference; true if the user configured it beyond a key.
-fn provider_of(preference: &ModelPreference, settings: &Settings, asked: &ModelInfo) -> (String, bool) {
+fn provider_of(preference: &ModelPreference, settings: &Settings, asked: &ModelId) -> (String, bool) {
     let named = settings.provider.as_ref().map(|set| set.value.clone());
     let compatible = || preference.base_url.as_ref().map(|_| "compatible".to_owned());
     let fixed = named.or_else(compatible);
@@ -125,14 +128,9 @@ fn provider_of(preference: &ModelPreference, settings: &Settings, asked: &ModelI
 
 /// Returns the preferences of flags, environment and files for the model.
 pub(super) fn model_preferences(args: &RunArgs, setup: &RunSetup) -> ModelPreference {
-    let settings = setup.settings();
-    ModelPreference {
-        provider: settings.provider.as_ref().map(|sourced| sourced.value.clone()),
-        model: settings.model.as_ref().map(|sourced| sourced.value.clone()),
-        api_key: args.model.api_key.clone(),
-        base_url: settings.base_url.as_ref().map(|sourced| sourced.value.clone()),
-        ..ModelPreference::default()
-    }
+    let mut preference = ModelPreference::from(setup.settings());
+    preference.api_key = args.model.api_key.clone();
+    preference
 }
 
 async fn open(preference: ModelPreference, setup: &RunSetup) -> anyhow::Result<Arc<dyn Model>> {
@@ -143,7 +141,8 @@ async fn open(preference: ModelPreference, setup: &RunSetup) -> anyhow::Result<A
     let mut others: Vec<Arc<dyn Model>> = Vec::new();
     let fallback = settings.fallback.as_ref().map(|sourced| sourced.value.as_slice()).unwrap_or_default();
     for named in fallback {
-        let other = fallback_preferences(named, &first, &model.info().provider)
+        let other = fallback_preference(named, &first, &model.info().provider)
+            .with_context(|| format!("fallback {named:?} is not of the form provider/model"))
             .or_exit(exit_for_origin(settings.fallback.as_ref().map(|set| set.origin.clone())))?;
         let other = open_one(other, setup, &machine).await.with_context(|| format!("fallback {named}"))?;
         if other.info() != model.info() {
@@ -168,29 +167,6 @@ async fn open_one(
     let info = model.info();
     tracing::info!("using {}/{}, {}", info.provider, info.model, chosen.because);
     Ok(model)
-}
-
-fn fallback_preferences(
-    named: &str,
-    first: &ModelPreference,
-    first_provider: &str,
-) -> anyhow::Result<ModelPreference> {
-    let parts = named.split_once('/').filter(|(provider, model)| !provider.is_empty() && !model.is_empty());
-    let (provider, model) =
-        parts.with_context(|| format!("fallback {named:?} is not of the form provider/model"))?;
-    Ok(preferences_for_model(first, first_provider, provider, model))
-}
-
-/// Returns the preferences for another model. A configured address and key belong to the provider of the first model,
-/// so they apply only to models of that provider.
-fn preferences_for_model(
-    first: &ModelPreference,
-    first_provider: &str,
-    provider: &str,
-    model: &str,
-) -> ModelPreference {
-    let same = if provider == first_provider { first.clone() } else { ModelPreference::default() };
-    ModelPreference { provider: Some(provider.to_owned()), model: Some(model.to_owned()), ..same }
 }
 
 /// Returns a note if the model does not support the requested thinking level. Without a request, there is no lookup.
@@ -236,21 +212,21 @@ impl ModelResolver {
         settings: &Settings,
         models: ModelsFile,
         auth: AuthFile,
-        asked: &ModelInfo,
+        asked: &ModelId,
     ) -> Self {
         let (provider, fixed) = provider_of(&first, settings, asked);
         Self { fixed, provider, first, models, auth, opened: Mutex::default() }
     }
 
     async fn open(&self, provider: &str, model: &str) -> anyhow::Result<Arc<dyn Model>> {
-        let preference = preferences_for_model(&self.first, &self.provider, provider, model);
+        let preference = preference_for_model(&self.first, &self.provider, provider, model);
         Ok(choose_model(preference, &self.models, &MachineWithKeys::new(&self.auth)).await?.choice.open()?)
     }
 }
 
 #[async_trait]
 impl ModelSource for ModelResolver {
-    async fn model(&self, name: &str, asked: &ModelInfo) -> Result<Arc<dyn Model>, String> {
+    async fn model(&self, name: &str, asked: &ModelId) -> Result<Arc<dyn Model>, String> {
         let at =
             resolve_model(name, &asked.provider, self.fixed, &self.models, &MachineWithKeys::new(&self.auth));
         let opened = || self.opened.lock().unwrap_or_else(PoisonError::into_inner);

@@ -209,7 +209,7 @@ fn conflict_text(path: &str, first: &str, then: &str) -> String {
     format!("{first} and {then} both changed {what}; the tool receives the version of {then}")
 }
 
-fn fault_text(ExtensionFault { extension, message, code }: &ExtensionFault) -> String {
+fn fault_text(ExtensionFault { extension, message, code, .. }: &ExtensionFault) -> String {
     format!("extension {extension}: {message} ({code})")
 }
 
@@ -447,7 +447,7 @@ mod tests {
 
     #[test]
     fn usage_includes_session_if_it_cost_more() {
-        let used = |input, cost_usd| TokenUsage { input, cost_usd, ..TokenUsage::default() };
+        let used = |input, cost_usd| TokenUsage::default().with_input(input).with_cost_usd(cost_usd);
         assert_eq!(usage_summary(&[TokenUsage::default(), used(9, 0.5)]), None);
         let tokens = "-- tokens: 7 in, 0 out";
         assert_eq!(usage_summary(&[used(7, 0.0), used(9, 0.0)]).unwrap(), tokens);

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use haft_config::MachineWithKeys;
 use haft_core::TextFilter;
 use haft_providers::{KeyRedactor, known_keys};
 use haft_tools::HostEnvironment;
 
-use super::machine::MachineWithKeys;
 use crate::args::RunArgs;
 use crate::setup::RunSetup;
 

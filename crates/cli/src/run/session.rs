@@ -5,7 +5,7 @@ mod picker;
 use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
 
-use haft_core::model::{Model, ModelInfo, ThinkingLevel};
+use haft_core::model::{Model, ModelId, ThinkingLevel};
 use haft_core::sanitize::sanitize_line;
 use haft_core::session::Session;
 use haft_core::session::entry::{EntryBody, ModelChange};
@@ -156,7 +156,7 @@ pub(super) async fn model_of_copy(
     args: &RunArgs,
     setup: &RunSetup,
     copy: &Session,
-    first: &ModelInfo,
+    first: &ModelId,
 ) -> anyhow::Result<Arc<dyn Model>> {
     let Some(kept) = copy.context().settings.model else { return model::choose(args, setup).await };
     let named = model::choose_for_client(args, setup, first, &kept.provider, &kept.model).await;

@@ -67,7 +67,7 @@ impl ApproveTool for DenyWithoutPerson {
         }
         let reason = "`tools.approve` requires a person's approval, and this run cannot ask a person; run haft in a terminal, \
                       or pass `--approve none`";
-        ApproverDecision::Deny { by: HAFT.to_owned(), reason: reason.to_owned() }
+        ApproverDecision::Deny { reason: reason.to_owned() }
     }
 
     fn name(&self) -> &str {

@@ -110,7 +110,7 @@ impl SessionResources {
                 let problems = problems.iter().filter(|(name, _)| is_new(name));
                 problems.for_each(|(name, text)| self.host.report_resource(name, text));
                 let skills = resources.skill_summaries();
-                self.agent.set_system_prompt(SystemPrompt { skills, ..self.system.clone() });
+                self.agent.set_system_prompt(self.system.clone().with_skills(skills));
                 self.current.replace(resources);
             }
             Err(error) => {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use anyhow::Context as _;
 use async_trait::async_trait;
 use haft_core::Agent;
-use haft_core::model::{Model, ModelInfo};
+use haft_core::model::{Model, ModelId};
 use haft_core::session::Session;
 use haft_protocol::content::InputSource;
 use haft_protocol::ext::HostMode;
@@ -30,7 +30,7 @@ pub(crate) struct SessionSource {
     stored: Arc<SessionFinder>,
     /// The parts of the first session, until it is opened.
     initial_session: Mutex<Option<(RunSetup, SelectedSession)>>,
-    first_model: OnceLock<ModelInfo>,
+    first_model: OnceLock<ModelId>,
     /// The templates and skills of the latest session.
     resources: Mutex<SharedResources>,
     on_open: Box<dyn Fn(&Agent) + Send + Sync>,
@@ -208,7 +208,7 @@ impl haft_rpc::SessionProvider for SessionSource {
         Ok(run::models_for_clients(&setup).await)
     }
 
-    async fn model(&self, name: &str, asked: &ModelInfo) -> Result<Arc<dyn Model>, CommandFailure> {
+    async fn model(&self, name: &str, asked: &ModelId) -> Result<Arc<dyn Model>, CommandFailure> {
         let found = async {
             let setup = self.setup().await?;
             run::choose_by_name(&self.args, &setup, self.first_model.get().unwrap_or(asked), name, asked)

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use haft_config::{Config, ConfigFiles, ConfigLayer, Home, Project, ProjectTrust, TrustRequest};
-use haft_core::model::ModelInfo;
+use haft_core::model::ModelId;
 use haft_core::sanitize::sanitize_line;
 use haft_host::{DiscoveredExtensions, ExtensionOrigin, ExtensionTrust, Host, HostConfig};
 use haft_launch::tool_mark;
@@ -61,10 +61,10 @@ fn find_deciders(args: &RunArgs, home: &Home, cwd: PathBuf) -> Option<(Config, V
 }
 
 /// Returns the model as the settings name it.
-fn named_model(config: &Config) -> ModelInfo {
+fn named_model(config: &Config) -> ModelId {
     let settings = &config.settings;
     let text = |set: Option<&String>| set.cloned().unwrap_or_default();
-    ModelInfo {
+    ModelId {
         provider: text(settings.provider.as_ref().map(|set| &set.value)),
         model: text(settings.model.as_ref().map(|set| &set.value)),
     }
@@ -108,7 +108,7 @@ fn apply_decision(
     cwd: &std::path::Path,
     decision: ExtensionTrust,
 ) -> RunArgs {
-    let ExtensionTrust { extension, trusts, remember } = decision;
+    let ExtensionTrust { extension, trusts, remember, .. } = decision;
     let dir = cwd.display();
     let text = match (trusts, remember) {
         (false, _) => format!("extension {extension} does not trust the project in {dir}"),

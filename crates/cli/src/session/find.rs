@@ -112,12 +112,12 @@ fn session_at_path(path: &Path) -> anyhow::Result<SessionFile> {
         .map(|header| header.id)
         .or_else(named)
         .with_context(|| format!("{} is not a session file", path.display()))?;
-    Ok(SessionFile {
+    Ok(SessionFile::new(
         id,
-        path: fs::canonicalize(path)?,
-        modified: metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH),
-        size: metadata.len(),
-    })
+        fs::canonicalize(path)?,
+        metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+        metadata.len(),
+    ))
 }
 
 fn ambiguous_id_error(name: &str, several: &[SessionFile]) -> anyhow::Error {

@@ -277,15 +277,13 @@ mod tests {
 
     #[track_caller]
     fn check(is_error: bool, text: &str, expect: &str) {
-        let result = ToolMessage {
-            call_id: ToolCallId::new("t1"),
-            name: "bash".to_owned(),
-            content: vec![ContentBlock::text(text)],
-            is_error,
-            extension: None,
-            details: None,
-            time: Rfc3339Time("t".to_owned()),
-        };
+        let result = ToolMessage::new(
+            ToolCallId::new("t1"),
+            "bash".to_owned(),
+            vec![ContentBlock::text(text)],
+            Rfc3339Time("t".to_owned()),
+        )
+        .with_is_error(is_error);
         assert_eq!(result_part(&result).text, expect);
     }
 

@@ -140,9 +140,9 @@ mod tests {
 
     #[test]
     fn omits_unused_cache_numbers() {
-        let usage = TokenUsage { input: 1, output: 2, ..TokenUsage::default() };
+        let usage = TokenUsage::default().with_input(1).with_output(2);
         assert_eq!(usage_text(&usage), "tokens: 1 in, 2 out");
-        let usage = TokenUsage { cache_read: 3, cache_write: 4, cost_usd: 0.5, ..usage };
+        let usage = usage.with_cache_read(3).with_cache_write(4).with_cost_usd(0.5);
         assert_eq!(
             usage_text(&usage),
             "tokens: 1 in, 3 read from the cache, 4 written to the cache, 2 out, $0.50"
@@ -159,12 +159,7 @@ mod tests {
 
     #[test]
     fn shows_digits_that_distinguish_ids() {
-        let found = |id: u128| SessionFile {
-            id: id.into(),
-            path: "p".into(),
-            modified: SystemTime::UNIX_EPOCH,
-            size: 0,
-        };
+        let found = |id: u128| SessionFile::new(id.into(), "p", SystemTime::UNIX_EPOCH, 0);
         assert_eq!(id_digits([found(1 << 127), found(1)].iter()), 8);
         assert_eq!(id_digits([found(1), found(2)].iter()), 32);
         assert_eq!(id_digits([].iter()), 8);

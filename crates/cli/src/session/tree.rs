@@ -129,12 +129,7 @@ mod tests {
     fn entry(id: u128, parent: Option<u128>, body: impl Into<EntryBody>) -> SessionEntry {
         // The visible digits come first.
         let name = |id: u128| EntryId::from(id << 96);
-        SessionEntry {
-            id: name(id),
-            parent: parent.map(name),
-            time: Rfc3339Time("t".into()),
-            body: body.into(),
-        }
+        SessionEntry::new(name(id), parent.map(name), Rfc3339Time("t".into()), body.into())
     }
 
     fn user(text: &str) -> EntryBody {
@@ -143,7 +138,7 @@ mod tests {
 
     fn answer(text: &str) -> EntryBody {
         let content = vec![haft_protocol::message::AssistantBlock::Text { text: text.into() }];
-        Message::Assistant(AssistantMessage { content, time: Rfc3339Time("t".into()), native: None }).into()
+        Message::Assistant(AssistantMessage::new(content, Rfc3339Time("t".into()))).into()
     }
 
     fn label(target: u128, label: Option<&str>) -> EntryBody {

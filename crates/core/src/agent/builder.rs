@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::Agent;
 use crate::agent_state::{AgentConfig, AgentSetup, AgentState, InvalidToolError, ToolTable};
 use crate::compact::CompactSettings;
+use crate::error::write_report;
 use crate::hooks::{
     AfterModelResponse, AfterToolExecute, ApproveTool, ApproverDecision, ApproverFn, BeforeAgentStart,
     BeforeAssistantMessage, BeforeCompact, BeforeFork, BeforeModelRequest, BeforeProviderRequest,
@@ -43,7 +44,7 @@ use crate::turn;
 ///     let facts = vec![format!("Working directory: {}", project.display())];
 ///     let session: Session = SessionStore::new(home.join("sessions")).create(project);
 ///     Agent::builder(model)
-///         .system_prompt(SystemPrompt { facts, ..SystemPrompt::default() })
+///         .system_prompt(SystemPrompt::default().with_facts(facts))
 ///         .session(session) // saved to disk; the default is in memory
 ///         .thinking(ThinkingLevel::Low)
 ///         .max_steps(50) // requests to the model per prompt
@@ -110,6 +111,11 @@ impl AgentBuilder {
     pub fn replace_tools(mut self, tools: ToolSet) -> Self {
         (self.tools, self.taken) = (tools, None);
         self
+    }
+
+    /// Returns the names of the tools that were added so far.
+    pub fn tool_names(&self) -> Vec<String> {
+        self.tools.iter().map(|tool| tool.spec().name.clone()).collect()
     }
 
     /// Adds all hooks of a set, for example those of one value that implements several hooks; see [`HookSet`].
@@ -198,13 +204,21 @@ impl AgentBuilder {
     }
 
     /// Adds a closure that is asked about each tool call that the other hooks allowed. It returns true to approve the
-    /// call, or an [`ApproverDecision`](crate::hooks::ApproverDecision). The run drops its future when it is cancelled.
+    /// call, or [`allow()`](crate::hooks::allow) or [`deny(reason)`](crate::hooks::deny). The run drops its future when it
+    /// is cancelled. The name of this approver is `the user`.
     ///
     /// ```
     /// # use haft_core::AgentBuilder;
+    /// # use haft_core::hooks::{allow, deny};
     /// # async fn yes_or_no(_question: String) -> bool { true }
     /// fn ask(agent: AgentBuilder) -> AgentBuilder {
     ///     agent.approve(|_, call| async move { yes_or_no(format!("Run {}?", call.name)).await })
+    /// }
+    ///
+    /// fn limit(agent: AgentBuilder) -> AgentBuilder {
+    ///     agent.approve(|_, call| async move {
+    ///         if call.args.as_str().len() < 1_000 { allow() } else { deny("the arguments are too long") }
+    ///     })
     /// }
     /// ```
     pub fn approve<Answer>(
@@ -307,7 +321,7 @@ impl AgentBuilder {
         self
     }
 
-    /// Sets the temperature. Models that do not accept one ignore it.
+    /// Sets the temperature: at least 0, at most 2. Models that do not accept one ignore it.
     pub fn temperature(mut self, temperature: f64) -> Self {
         self.config.options.temperature = Some(temperature);
         self
@@ -385,7 +399,7 @@ impl AgentBuilder {
             return Err(taken.into());
         }
         turn::check_options(&self.config.options).map_err(BuildError::Options)?;
-        let tools = ToolTable::new(self.tools)?;
+        let tools = ToolTable::new(self.tools, ToolSet::default())?;
         let mut system = self.system;
         system.identity = self.instructions.or(system.identity);
         let session = self.session.unwrap_or_else(|| Session::in_memory(Path::new(".")));
@@ -428,7 +442,7 @@ impl std::fmt::Debug for AgentBuilder {
 }
 
 /// The reasons why an agent cannot be built.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
     /// Two tools have the same name.
@@ -443,4 +457,10 @@ pub enum BuildError {
     /// The initial transcript cannot be saved in the session.
     #[error("cannot save the transcript in the session: {0}")]
     Session(String),
+}
+
+impl std::fmt::Debug for BuildError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write_report(self, f)
+    }
 }

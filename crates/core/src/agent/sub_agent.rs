@@ -26,6 +26,21 @@ impl Agent {
     /// the call. An error of the run is an error result. [Details](ToolOutput::details) have the `usage`, which does not
     /// count for the caller.
     ///
+    /// Calls of one message run at the same time and share the tools. A tool with state, such as the built-in ones,
+    /// which remember the files that were read, then sees the calls of all runs. Make the calls run one after the
+    /// other for such tools:
+    ///
+    /// ```
+    /// use haft_core::model::Model;
+    /// use haft_core::{Agent, BuildError};
+    ///
+    /// fn lead(model: impl Model + 'static, editor: &Agent) -> Result<Agent, BuildError> {
+    ///     Agent::builder(model).tool(editor.as_tool("edit_text", "Changes a file.").run_alone()).build()
+    /// }
+    /// ```
+    ///
+    /// Without such tools:
+    ///
     /// ```
     /// use haft_core::model::Model;
     /// use haft_core::{Agent, BuildError};

@@ -15,7 +15,7 @@ use super::{
 use crate::agent_state::{AgentState, LazyValidator};
 use crate::chain::Verdict;
 use crate::emitter::EventEmitter;
-use crate::hooks::Refusal;
+use crate::hooks::AttributedRefusal;
 use crate::run_context::RunContext;
 use crate::schema::SchemaValidator;
 use crate::tool::{Tool, ToolFailureKind, ToolOutput, ToolSpec};
@@ -39,7 +39,8 @@ pub struct CallableTool {
 
 /// One call made by an extension.
 #[derive(Debug)]
-pub struct ExtensionCall<'a> {
+#[non_exhaustive]
+pub struct ExtensionToolCall<'a> {
     /// The calling extension.
     pub caller: ExtensionName,
     /// The id of the call in events and for hooks.
@@ -50,9 +51,17 @@ pub struct ExtensionCall<'a> {
     pub args: RawJson,
 }
 
+impl<'a> ExtensionToolCall<'a> {
+    /// Creates a call.
+    pub fn new(caller: ExtensionName, id: ToolCallId, tool: &'a CallableTool, args: RawJson) -> Self {
+        Self { caller, id, tool, args }
+    }
+}
+
 /// The result of an extension's call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ExtensionCallResult {
+#[non_exhaustive]
+pub struct ExtensionToolResult {
     /// The output for the extension.
     pub output: ToolOutput,
     /// The error code; `None` if the call succeeded.
@@ -83,12 +92,12 @@ impl CallableTool {
         run: &RunContext,
         call: &ToolCall,
         validator: &SchemaValidator,
-    ) -> ExtensionCallResult {
+    ) -> ExtensionToolResult {
         // A hook cannot replace the tool of an extension's call.
         let scope = GateScope { validator: Some(validator), tool: Some(self.tool.as_ref()), others: None };
         let canonical = match canonical_args(run, scope.tool, call).await {
             Ok(Ok(args)) => args,
-            Ok(Err(reason)) => return ExtensionCallResult::from_error(HostCallError::InvalidArgs, reason),
+            Ok(Err(reason)) => return ExtensionToolResult::from_error(HostCallError::InvalidArgs, reason),
             Err(CallCancelled) => return cancelled_result(),
         };
         let gate = ToolGate::new(run, call, canonical, scope);
@@ -100,16 +109,16 @@ impl CallableTool {
             Verdict::Run { args, .. } => args,
             Verdict::Respond { by, output } => {
                 let result = CallResult::from_hook_response(run, call.clone(), output).await;
-                return ExtensionCallResult { by: Some(by), ..ExtensionCallResult::from_result(result) };
+                return ExtensionToolResult { by: Some(by), ..ExtensionToolResult::from_result(result) };
             }
             // The call is not part of a run, so a refusal that ends the run ends only the call.
-            Verdict::Refuse(refusal) => return ExtensionCallResult::from_refusal(refusal),
+            Verdict::Refuse(refusal) => return ExtensionToolResult::from_refusal(refusal),
         };
         if run.cancel.is_cancelled() {
             return cancelled_result();
         }
         let call = ToolCall { args, ..call.clone() };
-        let mut called = ExtensionCallResult::from_result(
+        let mut called = ExtensionToolResult::from_result(
             ApprovedCall { run, call, tool: self.tool.as_ref(), findings }.execute().await,
         );
         // The output of a cancelled tool reports its progress.
@@ -120,7 +129,7 @@ impl CallableTool {
     }
 }
 
-impl ExtensionCallResult {
+impl ExtensionToolResult {
     /// Creates the result of a call that did not run.
     pub fn from_error(code: HostCallError, text: impl Into<String>) -> Self {
         Self { output: ToolOutput::error(text), code: Some(code), by: None }
@@ -148,7 +157,7 @@ impl ExtensionCallResult {
         Self { output: self.output.without_hidden_text(), ..self }
     }
 
-    fn from_refusal(Refusal { by, reason, .. }: Refusal) -> Self {
+    fn from_refusal(AttributedRefusal { by, reason, .. }: AttributedRefusal) -> Self {
         Self { by: Some(by), ..Self::from_error(HostCallError::Blocked, reason) }
     }
 }
@@ -175,22 +184,22 @@ impl ExtensionToolRunner {
     pub async fn call(
         &self,
         cancel: &CancellationToken,
-        call: ExtensionCall<'_>,
+        call: ExtensionToolCall<'_>,
         tell: Arc<dyn Fn(AgentEvent) + Send + Sync>,
-    ) -> ExtensionCallResult {
+    ) -> ExtensionToolResult {
         let Some(agent) = self.agent.upgrade() else {
-            return ExtensionCallResult::from_error(HostCallError::Unavailable, "the agent has ended");
+            return ExtensionToolResult::from_error(HostCallError::Unavailable, "the agent has ended");
         };
-        let ExtensionCall { caller, id, tool, args } = call;
+        let ExtensionToolCall { caller, id, tool, args } = call;
         let call = ToolCall { id, name: tool.spec().name.clone(), args };
         let validator = match validate_args(&call, &tool.validator) {
             Ok(validator) => validator,
             Err(reason) => {
-                return ExtensionCallResult::from_error(HostCallError::InvalidArgs, reason)
+                return ExtensionToolResult::from_error(HostCallError::InvalidArgs, reason)
                     .without_hidden_text();
             }
         };
-        let emitter = EventEmitter::with_sink(agent.current_hooks().observers, tell);
+        let emitter = EventEmitter::with_sink(agent.current_hooks(), tell);
         emitter.emit(AgentEvent::HostCallStart {
             id: call.id.clone(),
             extension: caller.clone(),
@@ -221,8 +230,8 @@ impl ExtensionToolRunner {
     }
 }
 
-fn cancelled_result() -> ExtensionCallResult {
-    ExtensionCallResult::from_error(HostCallError::Cancelled, "the call was cancelled before it ran")
+fn cancelled_result() -> ExtensionToolResult {
+    ExtensionToolResult::from_error(HostCallError::Cancelled, "the call was cancelled before it ran")
 }
 
 impl std::fmt::Debug for ExtensionToolRunner {

@@ -16,8 +16,8 @@ use super::budget::GateBudget;
 use crate::agent_state::{LazyValidator, OfferedTools};
 use crate::chain::{CallRewrite, ChainCall, ChainOutcome, ChainStep, InvalidRewrite, ToolChain, Verdict};
 use crate::hooks::{
-    AfterBlock, ApproveTool, ApproverDecision, BeforeToolExecute, GateClock, HookRole, HookSet, PendingCall,
-    Refusal, RefusalScope, ToolDecision,
+    AfterBlock, ApproveTool, ApproverDecision, AttributedRefusal, BeforeToolExecute, GateClock, HookRole,
+    PendingCall, Refusal, RefusalScope, ToolDecision,
 };
 use crate::run_context::{NoDecision, PANICKED, RunContext};
 use crate::schema::SchemaValidator;
@@ -137,8 +137,8 @@ impl<'a> ToolGate<'a> {
         scope: GateScope<'a>,
     ) -> Self {
         let call = ToolCall { args, ..call.clone() };
-        let HookSet { before_tool_execute: mut hooks, approve_tool: mut approvers, .. } =
-            run.agent.current_hooks();
+        let mut hooks = run.agent.current_hooks::<dyn BeforeToolExecute>();
+        let mut approvers = run.agent.current_hooks::<dyn ApproveTool>();
         if let Some(caller) = &run.caller {
             // An extension that waits for its own call may have no other thread to answer on, so it is not asked.
             hooks.retain(|hook| !hook.belongs_to(caller));
@@ -162,7 +162,8 @@ impl<'a> ToolGate<'a> {
             Err(ChainAbort::Cancelled) => return Err(CallCancelled),
             Err(ChainAbort::OutOfTime(asked)) => {
                 let reason = self.timeout_reason(&asked);
-                let verdict = self.record_refusal(RefusalScope::Call, BUDGET, reason, None).await?;
+                let refusal = Refusal::new(RefusalScope::Call, reason).attribute_to(BUDGET);
+                let verdict = self.record_refusal(refusal, None).await?;
                 return Ok(GateDecision { verdict, findings: GateFindings::default() });
             }
         };
@@ -177,9 +178,7 @@ impl<'a> ToolGate<'a> {
             (outcome.verdict, decider) = (Verdict::Refuse(refusal), approver.map(RefusalSource::Approver));
         }
         let verdict = match outcome.verdict {
-            Verdict::Refuse(Refusal { by, reason, scope }) => {
-                self.record_refusal(scope, &by, reason, decider).await?
-            }
+            Verdict::Refuse(refusal) => self.record_refusal(refusal, decider).await?,
             Verdict::Run { .. } | Verdict::Respond { .. } => {
                 self.note_changes(&outcome);
                 outcome.verdict
@@ -193,29 +192,27 @@ impl<'a> ToolGate<'a> {
     /// Records and reports a refusal. The hook that refused the call is then asked whether the run ends too.
     async fn record_refusal(
         &self,
-        scope: RefusalScope,
-        by: &str,
-        mut reason: String,
+        mut refusal: AttributedRefusal,
         decider: Option<RefusalSource<'_>>,
     ) -> Result<Verdict, CallCancelled> {
-        let action = if scope == RefusalScope::Call {
+        let action = if refusal.scope == RefusalScope::Call {
             InterventionAction::Blocked
         } else {
             InterventionAction::TurnEnded
         };
-        self.run.record_intervention(Some(&self.call.id), action, vec![by.to_owned()]);
-        if scope != RefusalScope::Call {
-            return Ok(Verdict::Refuse(Refusal::new(scope, by, reason)));
+        self.run.record_intervention(Some(&self.call.id), action, vec![refusal.by.clone()]);
+        if refusal.scope != RefusalScope::Call {
+            return Ok(Verdict::Refuse(refusal));
         }
-        if reason.is_empty() {
-            reason = format!("tool call refused by {by}");
+        if refusal.reason.is_empty() {
+            refusal.reason = format!("tool call refused by {}", refusal.by);
         }
-        let (id, told) = (self.call.id.clone(), reason.clone());
-        self.run.emitter.emit(AgentEvent::ToolBlocked { id, by: by.to_owned(), reason: told });
-        Ok(Verdict::Refuse(match self.ask_after_block(decider).await? {
-            AfterBlock::GoOn => Refusal::new(RefusalScope::Call, by, reason),
-            AfterBlock::AbortAgent { reason } => Refusal::new(RefusalScope::Run, by, reason),
-        }))
+        let AttributedRefusal { by, reason, .. } = refusal.clone();
+        self.run.emitter.emit(AgentEvent::ToolBlocked { id: self.call.id.clone(), by, reason });
+        if let AfterBlock::AbortAgent { reason } = self.ask_after_block(decider).await? {
+            (refusal.scope, refusal.reason) = (RefusalScope::Run, reason);
+        }
+        Ok(Verdict::Refuse(refusal))
     }
 
     /// Returns the reason why the tool of a call that would run requires the approval of a person.
@@ -259,7 +256,7 @@ impl<'a> ToolGate<'a> {
         &self,
         pending: &PendingCall<'_>,
         request: Option<&ApprovalRequest>,
-    ) -> Result<Option<(Option<&dyn ApproveTool>, Refusal)>, CallCancelled> {
+    ) -> Result<Option<(Option<&dyn ApproveTool>, AttributedRefusal)>, CallCancelled> {
         let mut unapproved = request;
         for approver in &self.approvers {
             let decision = self.run.await_decision(async {
@@ -272,19 +269,22 @@ impl<'a> ToolGate<'a> {
                     None => (false, approver.approve_call(&self.run.cancel, pending).await),
                 }
             });
-            let (by, reason) = match decision.await {
+            let reason = match decision.await {
                 Ok((by_person, ApproverDecision::Approve)) => {
                     unapproved = unapproved.filter(|_| !by_person);
                     continue;
                 }
-                Ok((_, ApproverDecision::Deny { by, reason })) => (by, reason),
+                Ok((_, ApproverDecision::Deny { reason })) => reason,
                 Err(NoDecision::Cancelled) => return Err(CallCancelled),
-                Err(NoDecision::Panicked) => (approver.name().to_owned(), PANICKED.to_owned()),
+                Err(NoDecision::Panicked) => PANICKED.to_owned(),
             };
-            return Ok(Some((Some(approver.as_ref()), Refusal::new(RefusalScope::Call, by, reason))));
+            let refusal = Refusal::new(RefusalScope::Call, reason).attribute_to(approver.name());
+            return Ok(Some((Some(approver.as_ref()), refusal)));
         }
-        Ok(unapproved
-            .map(|request| (None, Refusal::new(RefusalScope::Call, names::HAFT, request.without_person()))))
+        Ok(unapproved.map(|request| {
+            let refusal = Refusal::new(RefusalScope::Call, request.without_person());
+            (None, refusal.attribute_to(names::HAFT))
+        }))
     }
 
     /// Records the hooks that changed or answered the call.
@@ -316,7 +316,7 @@ impl<'a> ToolGate<'a> {
                     };
                     let decision =
                         answer.ok_or(ChainAbort::OutOfTime(vec![index]))?.ok_or(ChainAbort::Cancelled)?;
-                    if let Some(change) = chain.answer(index, decision).cloned() {
+                    if let Some(change) = chain.answer(index, self.hook_name(index), decision).cloned() {
                         self.report_rewrite(change, &chain.call().args);
                     }
                 }
@@ -427,7 +427,7 @@ impl<'a> ToolGate<'a> {
                 return Err(ChainAbort::OutOfTime(open));
             };
             let Some((index, decision)) = answer else { return Ok(()) };
-            chain.answer(index, decision.ok_or(ChainAbort::Cancelled)?);
+            chain.answer(index, self.hook_name(index), decision.ok_or(ChainAbort::Cancelled)?);
         }
         Ok(())
     }
@@ -443,7 +443,7 @@ impl<'a> ToolGate<'a> {
         match self.run.await_decision(hook.decide_call(&self.run.cancel, &pending)).await {
             Ok(decision) => Some(decision),
             Err(NoDecision::Cancelled) => None,
-            Err(NoDecision::Panicked) => Some(ToolDecision::block(hook.name(), PANICKED)),
+            Err(NoDecision::Panicked) => Some(ToolDecision::block(PANICKED)),
         }
     }
 
@@ -458,8 +458,7 @@ impl<'a> ToolGate<'a> {
     }
 
     fn timeout_reason(&self, asked: &[usize]) -> String {
-        let names: Vec<&str> =
-            asked.iter().filter_map(|index| Some(self.hook_at(Some(*index))?.name())).collect();
+        let names: Vec<&str> = asked.iter().map(|index| self.hook_name(*index)).collect();
         format!(
             "blocked: not all hooks answered within the shared {} s; still waiting for {}",
             self.run.agent.config.gate_budget.as_secs_f64(),
@@ -484,6 +483,10 @@ impl<'a> ToolGate<'a> {
             Err(NoDecision::Cancelled) => Err(CallCancelled),
             Err(NoDecision::Panicked) => Ok(AfterBlock::GoOn),
         }
+    }
+
+    fn hook_name(&self, index: usize) -> &str {
+        self.hook_at(Some(index)).map_or("", |hook| hook.name())
     }
 
     fn hook_at(&self, index: Option<usize>) -> Option<&Arc<dyn BeforeToolExecute>> {

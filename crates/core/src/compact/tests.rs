@@ -31,7 +31,7 @@ fn call(id: &str, name: &str, args: &str) -> AssistantBlock {
 }
 
 fn says(content: Vec<AssistantBlock>) -> EntryBody {
-    Message::Assistant(AssistantMessage { content, time: time(), native: None }).into()
+    Message::Assistant(AssistantMessage::new(content, time())).into()
 }
 
 fn answer(tokens: usize) -> EntryBody {
@@ -41,16 +41,7 @@ fn answer(tokens: usize) -> EntryBody {
 fn result(id: &str, text: &str, is_error: bool) -> EntryBody {
     let content = vec![ContentBlock::text(text)];
     let (call_id, name) = (ToolCallId::new(id), "read".to_owned());
-    Message::Tool(ToolMessage {
-        call_id,
-        name,
-        content,
-        is_error,
-        extension: None,
-        details: None,
-        time: time(),
-    })
-    .into()
+    Message::Tool(ToolMessage::new(call_id, name, content, time()).with_is_error(is_error)).into()
 }
 
 fn branch(bodies: Vec<EntryBody>) -> Vec<Arc<SessionEntry>> {

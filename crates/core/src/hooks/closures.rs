@@ -28,6 +28,10 @@ where
     async fn approve_tool(&self, cancel: &CancellationToken, call: &ToolCall) -> ApproverDecision {
         (self.0)(cancel.clone(), call.clone()).await.into()
     }
+
+    fn name(&self) -> &str {
+        "the user"
+    }
 }
 
 impl From<bool> for ApproverDecision {
@@ -35,7 +39,7 @@ impl From<bool> for ApproverDecision {
     fn from(approved: bool) -> Self {
         match approved {
             true => Self::Approve,
-            false => Self::Deny { by: "the user".to_owned(), reason: "not allowed".to_owned() },
+            false => deny("not allowed"),
         }
     }
 }
@@ -45,4 +49,14 @@ impl From<Option<bool>> for ApproverDecision {
     fn from(answer: Option<bool>) -> Self {
         answer.unwrap_or_default().into()
     }
+}
+
+/// Approves a call, in a closure for [`AgentBuilder::approve`](crate::AgentBuilder::approve).
+pub fn allow() -> ApproverDecision {
+    ApproverDecision::Approve
+}
+
+/// Denies a call, in a closure for [`AgentBuilder::approve`](crate::AgentBuilder::approve). The model reads the reason.
+pub fn deny(reason: impl Into<String>) -> ApproverDecision {
+    ApproverDecision::Deny { reason: reason.into() }
 }

@@ -4,6 +4,8 @@ use async_trait::async_trait;
 use haft_protocol::content::{Image, InputSource};
 use tokio_util::sync::CancellationToken;
 
+use super::UNNAMED_HOOK;
+
 /// Hook for the user's input before it becomes a prompt. A program asks it with
 /// [`Agent::review_input`](crate::Agent::review_input); [`Agent::prompt`](crate::Agent::prompt) does not. A panic
 /// changes nothing.
@@ -20,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 ///     async fn on_input(&self, _: &CancellationToken, input: &UserInput) -> UserInputDecision {
 ///         match input.text.strip_prefix("?quick ") {
 ///             Some(rest) => {
-///                 UserInputDecision::Change(UserInput { text: format!("Answer briefly: {rest}"), ..input.clone() })
+///                 UserInputDecision::Change(input.clone().with_text(format!("Answer briefly: {rest}")))
 ///             }
 ///             None => UserInputDecision::Keep,
 ///         }
@@ -31,10 +33,16 @@ use tokio_util::sync::CancellationToken;
 pub trait OnInput: Send + Sync {
     /// Decides about an input. Later hooks see the changed input.
     async fn on_input(&self, cancel: &CancellationToken, input: &UserInput) -> UserInputDecision;
+
+    /// Returns the name of the hook, see the [module](super#names).
+    fn name(&self) -> &str {
+        UNNAMED_HOOK
+    }
 }
 
 /// An input of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct UserInput {
     /// The text, before templates and skills are expanded.
     pub text: String,
@@ -48,6 +56,7 @@ pub struct UserInput {
 
 /// A file that an input mentions.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AttachedFile {
     /// The path as the user wrote it, in one line and without `"`.
     pub name: String,
@@ -55,10 +64,35 @@ pub struct AttachedFile {
     pub text: String,
 }
 
+impl AttachedFile {
+    /// Creates a file.
+    pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { name: name.into(), text: text.into() }
+    }
+}
+
 impl UserInput {
     /// Creates an input without images.
     pub fn new(text: impl Into<String>, source: InputSource) -> Self {
         Self { text: text.into(), images: Vec::new(), source, attached: Vec::new() }
+    }
+
+    /// Sets [`text`](Self::text).
+    #[must_use]
+    pub fn with_text(self, text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..self }
+    }
+
+    /// Sets [`images`](Self::images).
+    #[must_use]
+    pub fn with_images(self, images: Vec<Image>) -> Self {
+        Self { images, ..self }
+    }
+
+    /// Sets [`attached`](Self::attached).
+    #[must_use]
+    pub fn with_attached(self, attached: Vec<AttachedFile>) -> Self {
+        Self { attached, ..self }
     }
 }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use haft_protocol::message::{AssistantBlock, Message, StopCause, TokenUsage};
 
-use super::{CancellationToken, Refusal};
-use crate::model::{ModelInfo, RequestOptions, ThinkingLevel};
+use super::{CancellationToken, Refusal, UNNAMED_HOOK};
+use crate::model::{ModelId, RequestOptions, ThinkingLevel};
 use crate::tool::ToolSpec;
 
 /// Hook before a request to the model. Asked for each step, and again if the provider found the request too long and
@@ -26,8 +26,8 @@ use crate::tool::ToolSpec;
 /// impl BeforeModelRequest for FirstThings {
 ///     async fn before_model_request(&self, _: &CancellationToken, request: &OutgoingRequest) -> RequestDecision {
 ///         let thinking = if request.step == 1 { ThinkingLevel::High } else { ThinkingLevel::Low };
-///         let edit = RequestEdit { thinking: Some(thinking), ..RequestEdit::default() };
-///         RequestDecision::Edit { by: "first-things".into(), edit }
+///         let edit = RequestEdit::default().with_thinking(thinking);
+///         RequestDecision::Edit(edit)
 ///     }
 /// }
 /// ```
@@ -44,19 +44,20 @@ pub trait BeforeModelRequest: Send + Sync {
     /// Reports that a part of the edit was rejected; `detail` is the reason. The rest of the edit applies.
     fn edit_refused(&self, _detail: &str) {}
 
-    /// Returns the name of the hook for reports about a panic.
+    /// Returns the name of the hook, see the [module](super#names).
     fn name(&self) -> &str {
-        "a hook"
+        UNNAMED_HOOK
     }
 }
 
 /// The input of [`BeforeModelRequest`].
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct OutgoingRequest {
     /// The step, counted from 1 within a prompt.
     pub step: u32,
     /// The model that receives the request.
-    pub model: ModelInfo,
+    pub model: ModelId,
     /// The system prompt, which a hook cannot change here.
     pub system: String,
     /// The transcript, oldest first.
@@ -71,24 +72,66 @@ pub struct OutgoingRequest {
     pub last: bool,
 }
 
+impl OutgoingRequest {
+    /// Creates a request without a system prompt, tools and options.
+    pub fn new(step: u32, model: ModelId, messages: impl Into<Arc<Vec<Message>>>) -> Self {
+        Self {
+            step,
+            model,
+            system: String::new(),
+            messages: messages.into(),
+            tools: Vec::new(),
+            thinking: ThinkingLevel::default(),
+            options: RequestOptions::default(),
+            last: false,
+        }
+    }
+
+    /// Sets [`system`](Self::system).
+    #[must_use]
+    pub fn with_system(self, system: impl Into<String>) -> Self {
+        Self { system: system.into(), ..self }
+    }
+
+    /// Sets [`tools`](Self::tools).
+    #[must_use]
+    pub fn with_tools(self, tools: Vec<Arc<ToolSpec>>) -> Self {
+        Self { tools, ..self }
+    }
+
+    /// Sets [`thinking`](Self::thinking).
+    #[must_use]
+    pub fn with_thinking(self, thinking: ThinkingLevel) -> Self {
+        Self { thinking, ..self }
+    }
+
+    /// Sets [`options`](Self::options).
+    #[must_use]
+    pub fn with_options(self, options: RequestOptions) -> Self {
+        Self { options, ..self }
+    }
+
+    /// Sets [`last`](Self::last).
+    #[must_use]
+    pub fn with_last(self, last: bool) -> Self {
+        Self { last, ..self }
+    }
+}
+
 /// The decision about a request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RequestDecision {
     /// Sends the request unchanged.
     Send,
     /// Sends the request with changes.
-    Edit {
-        /// The hook that changed it.
-        by: String,
-        /// The changes.
-        edit: RequestEdit,
-    },
+    Edit(RequestEdit),
     /// Sends nothing and ends the turn.
     Refuse(Refusal),
 }
 
 /// A hook's changes to one request; `None` and empty fields change nothing.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct RequestEdit {
     /// Another model, by a name that [`AgentBuilder::models`](crate::AgentBuilder::models) resolves. An unknown name is
     /// rejected.
@@ -103,6 +146,38 @@ pub struct RequestEdit {
     pub options: Option<RequestOptions>,
     /// Another thinking level.
     pub thinking: Option<ThinkingLevel>,
+}
+
+impl RequestEdit {
+    /// Sets [`model`](Self::model).
+    #[must_use]
+    pub fn with_model(self, model: impl Into<String>) -> Self {
+        Self { model: Some(model.into()), ..self }
+    }
+
+    /// Sets [`messages`](Self::messages).
+    #[must_use]
+    pub fn with_messages(self, messages: impl Into<Option<Vec<Message>>>) -> Self {
+        Self { messages: messages.into(), ..self }
+    }
+
+    /// Sets [`add_tools`](Self::add_tools).
+    #[must_use]
+    pub fn with_add_tools(self, add_tools: Vec<ToolSpec>) -> Self {
+        Self { add_tools, ..self }
+    }
+
+    /// Sets [`options`](Self::options).
+    #[must_use]
+    pub fn with_options(self, options: impl Into<Option<RequestOptions>>) -> Self {
+        Self { options: options.into(), ..self }
+    }
+
+    /// Sets [`thinking`](Self::thinking).
+    #[must_use]
+    pub fn with_thinking(self, thinking: impl Into<Option<ThinkingLevel>>) -> Self {
+        Self { thinking: thinking.into(), ..self }
+    }
 }
 
 /// Hook after a response of the model, before it has any effect. A panic ends the turn, and the response is not added
@@ -125,7 +200,7 @@ pub struct RequestEdit {
 ///         match answer.usage.output {
 ///             spent if spent > self.most_tokens => {
 ///                 let reason = format!("the answer used {spent} tokens; the limit is {}", self.most_tokens);
-///                 ResponseDecision::Refuse(Refusal::for_turn("budget", reason))
+///                 ResponseDecision::Refuse(Refusal::for_turn(reason))
 ///             }
 ///             _ => ResponseDecision::Keep,
 ///         }
@@ -152,25 +227,39 @@ pub trait AfterModelResponse: Send + Sync {
         true
     }
 
-    /// Returns the name of the hook for reports about a panic.
+    /// Returns the name of the hook, see the [module](super#names).
     fn name(&self) -> &str {
-        "a hook"
+        UNNAMED_HOOK
     }
 }
 
 /// The input of [`AfterModelResponse`].
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct ReceivedResponse {
     /// The step, counted from 1 within a prompt.
     pub step: u32,
     /// The model that answered.
-    pub model: ModelInfo,
+    pub model: ModelId,
     /// Text, thinking and tool calls, in order.
     pub content: Vec<AssistantBlock>,
     /// The reason why the model stopped.
     pub stop: StopCause,
     /// The usage of the request.
     pub usage: TokenUsage,
+}
+
+impl ReceivedResponse {
+    /// Creates a response without usage.
+    pub fn new(step: u32, model: ModelId, content: Vec<AssistantBlock>, stop: StopCause) -> Self {
+        Self { step, model, content, stop, usage: TokenUsage::default() }
+    }
+
+    /// Sets [`usage`](Self::usage).
+    #[must_use]
+    pub fn with_usage(self, usage: TokenUsage) -> Self {
+        Self { usage, ..self }
+    }
 }
 
 /// The decision about a response.
@@ -180,8 +269,6 @@ pub enum ResponseDecision {
     Keep,
     /// Replaces the content of the response.
     Edit {
-        /// The hook that changed it.
-        by: String,
         /// All blocks of the new content.
         content: Vec<AssistantBlock>,
     },

@@ -14,6 +14,7 @@ pub use haft_protocol::ext::SwitchReason;
 use haft_protocol::ids::ExtensionName;
 use tokio_util::sync::CancellationToken;
 
+use super::UNNAMED_HOOK;
 use crate::session::EntryId;
 use crate::session::entry::SessionEntry;
 
@@ -28,7 +29,7 @@ use crate::session::entry::SessionEntry;
 /// #[async_trait]
 /// impl BeforeSwitch for ReviewOpen {
 ///     async fn before_switch(&self, _: &CancellationToken, _: &PendingSwitch) -> SessionChangeDecision {
-///         SessionChangeDecision::Block { by: "review".into(), reason: "the review is open".into() }
+///         SessionChangeDecision::Block { reason: "the review is open".into() }
 ///     }
 /// }
 /// ```
@@ -40,6 +41,11 @@ pub trait BeforeSwitch: Send + Sync {
         cancel: &CancellationToken,
         switch: &PendingSwitch,
     ) -> SessionChangeDecision;
+
+    /// Returns the name of the hook, see the [module](super#names).
+    fn name(&self) -> &str {
+        UNNAMED_HOOK
+    }
 }
 
 /// Hook before the conversation is copied to a new session.
@@ -47,6 +53,11 @@ pub trait BeforeSwitch: Send + Sync {
 pub trait BeforeFork: Send + Sync {
     /// Decides whether the conversation is copied.
     async fn before_fork(&self, cancel: &CancellationToken, fork: &PendingFork) -> SessionChangeDecision;
+
+    /// Returns the name of the hook, see the [module](super#names).
+    fn name(&self) -> &str {
+        UNNAMED_HOOK
+    }
 }
 
 /// Hook before the session continues from another entry.
@@ -55,10 +66,16 @@ pub trait BeforeTree: Send + Sync {
     /// Decides whether the session moves, and with which summary. The first summary counts; later hooks can still
     /// block.
     async fn before_tree(&self, cancel: &CancellationToken, pending: &PendingMove) -> BranchDecision;
+
+    /// Returns the name of the hook, see the [module](super#names).
+    fn name(&self) -> &str {
+        UNNAMED_HOOK
+    }
 }
 
 /// A session that is about to be opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PendingSwitch {
     /// The kind of session.
     pub reason: SwitchReason,
@@ -68,8 +85,28 @@ pub struct PendingSwitch {
     pub caller: Option<ExtensionName>,
 }
 
+impl PendingSwitch {
+    /// Creates a switch by the person to a session that is not on disk.
+    pub fn new(reason: SwitchReason) -> Self {
+        Self { reason, session: None, caller: None }
+    }
+
+    /// Sets [`session`](Self::session).
+    #[must_use]
+    pub fn with_session(self, session: impl Into<String>) -> Self {
+        Self { session: Some(session.into()), ..self }
+    }
+
+    /// Sets [`caller`](Self::caller).
+    #[must_use]
+    pub fn with_caller(self, caller: impl Into<Option<ExtensionName>>) -> Self {
+        Self { caller: caller.into(), ..self }
+    }
+}
+
 /// A copy that is about to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PendingFork {
     /// The last entry of the copy; `None` if the session has no entries.
     pub entry: Option<EntryId>,
@@ -77,8 +114,22 @@ pub struct PendingFork {
     pub caller: Option<ExtensionName>,
 }
 
+impl PendingFork {
+    /// Creates a copy by the person.
+    pub fn new(entry: Option<EntryId>) -> Self {
+        Self { entry, caller: None }
+    }
+
+    /// Sets [`caller`](Self::caller).
+    #[must_use]
+    pub fn with_caller(self, caller: impl Into<Option<ExtensionName>>) -> Self {
+        Self { caller: caller.into(), ..self }
+    }
+}
+
 /// A move that is about to happen.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct PendingMove {
     /// The entry that the next one will follow; `None` for the beginning of the session.
     pub entry: Option<EntryId>,
@@ -94,6 +145,43 @@ pub struct PendingMove {
     pub caller: Option<ExtensionName>,
 }
 
+impl PendingMove {
+    /// Creates a move by the person to the beginning of the session.
+    pub fn new(left: Vec<Arc<SessionEntry>>) -> Self {
+        Self { entry: None, leaf: None, left, summarize: false, instructions: None, caller: None }
+    }
+
+    /// Sets [`entry`](Self::entry).
+    #[must_use]
+    pub fn with_entry(self, entry: impl Into<Option<EntryId>>) -> Self {
+        Self { entry: entry.into(), ..self }
+    }
+
+    /// Sets [`leaf`](Self::leaf).
+    #[must_use]
+    pub fn with_leaf(self, leaf: impl Into<Option<EntryId>>) -> Self {
+        Self { leaf: leaf.into(), ..self }
+    }
+
+    /// Sets [`summarize`](Self::summarize).
+    #[must_use]
+    pub fn with_summarize(self, summarize: bool) -> Self {
+        Self { summarize, ..self }
+    }
+
+    /// Sets [`instructions`](Self::instructions).
+    #[must_use]
+    pub fn with_instructions(self, instructions: impl Into<String>) -> Self {
+        Self { instructions: Some(instructions.into()), ..self }
+    }
+
+    /// Sets [`caller`](Self::caller).
+    #[must_use]
+    pub fn with_caller(self, caller: impl Into<Option<ExtensionName>>) -> Self {
+        Self { caller: caller.into(), ..self }
+    }
+}
+
 /// The decision about a session that is opened or copied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SessionChangeDecision {
@@ -101,8 +189,6 @@ pub enum SessionChangeDecision {
     Continue,
     /// The command fails.
     Block {
-        /// The hook that blocked it.
-        by: String,
         /// The reason, for the person.
         reason: String,
     },
@@ -114,11 +200,12 @@ pub enum BranchDecision {
     /// The session moves.
     Continue,
     /// The session moves, with this summary of the branch that it leaves.
-    Summarize(HookSummary),
+    Summarize {
+        /// The text for the model.
+        text: String,
+    },
     /// The command fails.
     Block {
-        /// The hook that blocked it.
-        by: String,
         /// The reason, for the person.
         reason: String,
     },
@@ -126,6 +213,7 @@ pub enum BranchDecision {
 
 /// A summary of a branch that a hook wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct HookSummary {
     /// The hook.
     pub by: String,
@@ -158,7 +246,7 @@ pub(crate) async fn review_switch(
 ) -> Result<(), SessionChangeError> {
     for hook in hooks {
         let decision = await_decision(cancel, hook.before_switch(cancel, switch)).await?;
-        decision.map_or(Ok(()), SessionChangeDecision::into_result)?;
+        decision.map_or(Ok(()), |decision| decision.into_result(hook.name()))?;
     }
     Ok(())
 }
@@ -171,7 +259,7 @@ pub(crate) async fn review_fork(
 ) -> Result<(), SessionChangeError> {
     for hook in hooks {
         let decision = await_decision(cancel, hook.before_fork(cancel, fork)).await?;
-        decision.map_or(Ok(()), SessionChangeDecision::into_result)?;
+        decision.map_or(Ok(()), |decision| decision.into_result(hook.name()))?;
     }
     Ok(())
 }
@@ -185,23 +273,23 @@ pub(crate) async fn review_move(
     let mut summary = None;
     for hook in hooks {
         match await_decision(cancel, hook.before_tree(cancel, pending)).await? {
-            Some(BranchDecision::Block { by, reason }) => {
-                return Err(SessionChangeError::Blocked { by, reason });
+            Some(BranchDecision::Block { reason }) => {
+                return Err(SessionChangeError::Blocked { by: hook.name().to_owned(), reason });
             }
-            Some(BranchDecision::Summarize(written)) if !written.text.trim().is_empty() => {
-                summary.get_or_insert(written);
+            Some(BranchDecision::Summarize { text }) if !text.trim().is_empty() => {
+                summary.get_or_insert_with(|| HookSummary { by: hook.name().to_owned(), text });
             }
-            Some(BranchDecision::Summarize(_) | BranchDecision::Continue) | None => {}
+            Some(BranchDecision::Summarize { .. } | BranchDecision::Continue) | None => {}
         }
     }
     Ok(summary)
 }
 
 impl SessionChangeDecision {
-    fn into_result(self) -> Result<(), SessionChangeError> {
+    fn into_result(self, by: &str) -> Result<(), SessionChangeError> {
         match self {
             Self::Continue => Ok(()),
-            Self::Block { by, reason } => Err(SessionChangeError::Blocked { by, reason }),
+            Self::Block { reason } => Err(SessionChangeError::Blocked { by: by.to_owned(), reason }),
         }
     }
 }
@@ -222,37 +310,43 @@ async fn await_decision<T>(
 mod tests {
     use super::*;
 
-    struct Scripted(fn() -> BranchDecision);
+    #[derive(Clone, Copy)]
+    struct Scripted(&'static str, fn() -> BranchDecision);
 
     #[async_trait]
     impl BeforeTree for Scripted {
         async fn before_tree(&self, _: &CancellationToken, _: &PendingMove) -> BranchDecision {
-            (self.0)()
+            (self.1)()
+        }
+
+        fn name(&self) -> &str {
+            self.0
         }
     }
 
-    fn summarize(by: &str, text: &str) -> BranchDecision {
-        BranchDecision::Summarize(HookSummary { by: by.to_owned(), text: text.to_owned() })
+    fn summarize(text: &str) -> BranchDecision {
+        BranchDecision::Summarize { text: text.to_owned() }
     }
 
-    async fn review(decisions: &[fn() -> BranchDecision]) -> Result<Option<HookSummary>, SessionChangeError> {
-        let hooks = decisions.iter().map(|decision| Arc::new(Scripted(*decision)) as Arc<dyn BeforeTree>);
-        let (entry, leaf, left) = (None, None, Vec::new());
-        let pending = PendingMove { entry, leaf, left, summarize: false, instructions: None, caller: None };
-        review_move(hooks.collect(), &CancellationToken::new(), &pending).await
+    async fn review(hooks: &[Scripted]) -> Result<Option<HookSummary>, SessionChangeError> {
+        let hooks = hooks.iter().map(|hook| Arc::new(*hook) as Arc<dyn BeforeTree>);
+        review_move(hooks.collect(), &CancellationToken::new(), &PendingMove::new(Vec::new())).await
     }
 
     #[tokio::test]
     async fn first_summary_counts_unless_any_hook_blocks() {
         assert_eq!(review(&[]).await, Ok(None));
         let first = Ok(Some(HookSummary { by: "b".into(), text: "two".into() }));
-        let summaries: [fn() -> BranchDecision; 3] =
-            [|| summarize("a", " "), || summarize("b", "two"), || summarize("c", "three")];
+        let summaries = [
+            Scripted("a", || summarize(" ")),
+            Scripted("b", || summarize("two")),
+            Scripted("c", || summarize("three")),
+        ];
         assert_eq!(review(&summaries).await, first);
-        let block = || BranchDecision::Block { by: "d".into(), reason: "no".into() };
+        let block = || BranchDecision::Block { reason: "no".into() };
         let blocked = Err(SessionChangeError::Blocked { by: "d".into(), reason: "no".into() });
-        assert_eq!(review(&[summaries[1], block]).await, blocked);
+        assert_eq!(review(&[summaries[1], Scripted("d", block)]).await, blocked);
         // A panic blocks nothing.
-        assert_eq!(review(&[|| panic!("bug"), summaries[1]]).await, first);
+        assert_eq!(review(&[Scripted("a", || panic!("bug")), summaries[1]]).await, first);
     }
 }

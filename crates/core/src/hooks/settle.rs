@@ -3,6 +3,8 @@
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
+use super::UNNAMED_HOOK;
+
 /// The number of times that hooks can make one run go on, so that two hooks cannot keep it going for ever.
 pub const MAX_CONTINUATIONS: u32 = 10;
 
@@ -30,15 +32,28 @@ pub const MAX_CONTINUATIONS: u32 = 10;
 pub trait BeforeSettle: Send + Sync {
     /// Decides whether the run ends.
     async fn before_settle(&self, cancel: &CancellationToken, run: &SettlingRun) -> SettleDecision;
+
+    /// Returns the name of the hook, see the [module](super#names).
+    fn name(&self) -> &str {
+        UNNAMED_HOOK
+    }
 }
 
 /// A run that is about to end.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SettlingRun {
     /// The text of the model's last answer.
     pub text: String,
     /// The number of times that hooks have already made this run go on.
     pub continued: u32,
+}
+
+impl SettlingRun {
+    /// Creates the input of a hook.
+    pub fn new(text: impl Into<String>, continued: u32) -> Self {
+        Self { text: text.into(), continued }
+    }
 }
 
 /// The decision about the end of a run.

@@ -7,11 +7,12 @@ use haft_protocol::RawJson;
 use haft_protocol::content::{CallPreview, ResolvedPath, ToolCall};
 use haft_protocol::ids::ExtensionName;
 
-use super::{CancellationToken, GateClock, Refusal, RefusalScope};
+use super::{CancellationToken, GateClock, Refusal, RefusalScope, UNNAMED_HOOK};
 use crate::tool::{ApprovalRequest, LazyPreview, ToolOutput};
 
 /// A tool call before it runs, with what the agent knows about it.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct PendingCall<'a> {
     /// The call, with [canonical](crate::tool::Tool::canonical_args) arguments.
     pub call: &'a ToolCall,
@@ -60,9 +61,9 @@ pub trait BeforeToolExecute: Send + Sync {
         false
     }
 
-    /// Returns the name of the hook for reports about a panic or a timeout.
+    /// Returns the name of the hook, see the [module](super#names).
     fn name(&self) -> &str {
-        "a hook"
+        UNNAMED_HOOK
     }
 
     /// Returns the role of the hook in calls of this tool; `None` if it is not asked. Called again when a hook selects
@@ -134,8 +135,6 @@ pub enum ToolDecision {
     Allow,
     /// The call runs with other arguments, or another tool runs.
     Rewrite {
-        /// The hook that changed the call.
-        by: String,
         /// Another tool, which must be offered to the model; `None` keeps the tool. The transcript keeps the model's
         /// call.
         tool: Option<String>,
@@ -144,8 +143,6 @@ pub enum ToolDecision {
     },
     /// The call does not run, and this is its result. Counts only if no other hook refuses.
     Respond {
-        /// The hook that returned the result.
-        by: String,
         /// The result.
         output: ToolOutput,
     },
@@ -155,8 +152,8 @@ pub enum ToolDecision {
 
 impl ToolDecision {
     /// Creates a refusal of the call only: the model receives the reason, and the turn continues.
-    pub fn block(by: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self::Refuse(Refusal::new(RefusalScope::Call, by, reason))
+    pub fn block(reason: impl Into<String>) -> Self {
+        Self::Refuse(Refusal::new(RefusalScope::Call, reason))
     }
 }
 
@@ -182,8 +179,12 @@ impl ToolDecision {
 ///         let question = format!("Run {} with {}?", call.name, call.args);
 ///         match cancel.run_until_cancelled(yes_or_no(question)).await {
 ///             Some(true) => ApproverDecision::Approve,
-///             Some(false) | None => ApproverDecision::Deny { by: "you".into(), reason: "denied by user".into() },
+///             Some(false) | None => ApproverDecision::Deny { reason: "denied by user".into() },
 ///         }
+///     }
+///
+///     fn name(&self) -> &str {
+///         "you"
 ///     }
 /// }
 ///
@@ -220,9 +221,9 @@ pub trait ApproveTool: Send + Sync {
         false
     }
 
-    /// Returns the name of the approver for reports about a panic.
+    /// Returns the name of the hook, see the [module](super#names).
     fn name(&self) -> &str {
-        "a hook"
+        UNNAMED_HOOK
     }
 
     /// Decides whether the run ends after this approver denied the call. See
@@ -239,8 +240,6 @@ pub enum ApproverDecision {
     Approve,
     /// The approver denies the call.
     Deny {
-        /// The approver.
-        by: String,
         /// The reason, for the model.
         reason: String,
     },
@@ -293,19 +292,27 @@ pub trait AfterToolExecute: Send + Sync {
         false
     }
 
-    /// Returns the name of the hook, which the session records when the hook changes a result.
+    /// Returns the name of the hook, see the [module](super#names).
     fn name(&self) -> &str {
-        "a hook"
+        UNNAMED_HOOK
     }
 }
 
 /// The input of [`AfterToolExecute`].
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FinishedCall {
     /// The tool that ran and the arguments that every gate allowed.
     pub call: ToolCall,
     /// The duration of the call.
     pub took: Duration,
+}
+
+impl FinishedCall {
+    /// Creates the input of a hook.
+    pub fn new(call: ToolCall, took: Duration) -> Self {
+        Self { call, took }
+    }
 }
 
 /// The decision about a result.

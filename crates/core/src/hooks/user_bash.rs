@@ -7,21 +7,23 @@ use async_trait::async_trait;
 use futures::FutureExt;
 use tokio_util::sync::CancellationToken;
 
+use super::UNNAMED_HOOK;
+
 /// Hook before a shell command of the user runs. A program that runs such commands asks it with
 /// [`Agent::review_user_bash`](crate::Agent::review_user_bash). A panic blocks the command.
 ///
 /// ```
 /// use async_trait::async_trait;
-/// use haft_core::hooks::{CancellationToken, OnUserBash, UserBash, UserBashDecision};
+/// use haft_core::hooks::{CancellationToken, OnUserBash, UserBash, BashDecision};
 ///
 /// struct NoPush;
 ///
 /// #[async_trait]
 /// impl OnUserBash for NoPush {
-///     async fn on_user_bash(&self, _: &CancellationToken, bash: &UserBash) -> UserBashDecision {
+///     async fn on_user_bash(&self, _: &CancellationToken, bash: &UserBash) -> BashDecision {
 ///         match bash.command.starts_with("git push") {
-///             true => UserBashDecision::Block { reason: "the repository is frozen".into() },
-///             false => UserBashDecision::Run,
+///             true => BashDecision::Block { reason: "the repository is frozen".into() },
+///             false => BashDecision::Run,
 ///         }
 ///     }
 /// }
@@ -29,16 +31,17 @@ use tokio_util::sync::CancellationToken;
 #[async_trait]
 pub trait OnUserBash: Send + Sync {
     /// Decides about a command. Later hooks see the changed command.
-    async fn on_user_bash(&self, cancel: &CancellationToken, bash: &UserBash) -> UserBashDecision;
+    async fn on_user_bash(&self, cancel: &CancellationToken, bash: &UserBash) -> BashDecision;
 
-    /// Returns the name of the hook for people.
+    /// Returns the name of the hook, see the [module](super#names).
     fn name(&self) -> &str {
-        "a hook"
+        UNNAMED_HOOK
     }
 }
 
 /// A shell command of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct UserBash {
     /// The command.
     pub command: String,
@@ -48,9 +51,22 @@ pub struct UserBash {
     pub excluded: bool,
 }
 
+impl UserBash {
+    /// Creates a command whose output the model gets.
+    pub fn new(command: impl Into<String>, cwd: impl Into<String>) -> Self {
+        Self { command: command.into(), cwd: cwd.into(), excluded: false }
+    }
+
+    /// Sets [`excluded`](Self::excluded).
+    #[must_use]
+    pub fn with_excluded(self, excluded: bool) -> Self {
+        Self { excluded, ..self }
+    }
+}
+
 /// The decision about a command of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum UserBashDecision {
+pub enum BashDecision {
     /// The command runs.
     Run,
     /// Another command runs.
@@ -144,12 +160,12 @@ async fn ask_hook(
     match decision {
         None => Err(ReviewedUserBash::Cancelled),
         Some(Err(_)) => Err(ReviewedUserBash::Blocked { by: by(), reason: "the hook panicked".to_owned() }),
-        Some(Ok(UserBashDecision::Run)) => Ok(None),
-        Some(Ok(UserBashDecision::Rewrite { command })) => Ok(Some(command)),
-        Some(Ok(UserBashDecision::Answer { output, exit_code })) => {
+        Some(Ok(BashDecision::Run)) => Ok(None),
+        Some(Ok(BashDecision::Rewrite { command })) => Ok(Some(command)),
+        Some(Ok(BashDecision::Answer { output, exit_code })) => {
             Err(ReviewedUserBash::Answered { by: by(), output, exit_code })
         }
-        Some(Ok(UserBashDecision::Block { reason })) => Err(ReviewedUserBash::Blocked { by: by(), reason }),
+        Some(Ok(BashDecision::Block { reason })) => Err(ReviewedUserBash::Blocked { by: by(), reason }),
     }
 }
 
@@ -165,15 +181,13 @@ mod tests {
 
     #[async_trait]
     impl OnUserBash for Fixed {
-        async fn on_user_bash(&self, _: &CancellationToken, bash: &UserBash) -> UserBashDecision {
+        async fn on_user_bash(&self, _: &CancellationToken, bash: &UserBash) -> BashDecision {
             match bash.command.as_str() {
                 "panic" => panic!("on purpose"),
-                "ping" => UserBashDecision::Answer { output: "pong".into(), exit_code: Some(0) },
-                command if command.contains("rm") => UserBashDecision::Block { reason: "no deleting".into() },
-                command if self.adds => {
-                    UserBashDecision::Rewrite { command: format!("{command} {}", self.name) }
-                }
-                _ => UserBashDecision::Run,
+                "ping" => BashDecision::Answer { output: "pong".into(), exit_code: Some(0) },
+                command if command.contains("rm") => BashDecision::Block { reason: "no deleting".into() },
+                command if self.adds => BashDecision::Rewrite { command: format!("{command} {}", self.name) },
+                _ => BashDecision::Run,
             }
         }
 

@@ -5,6 +5,8 @@ use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::StopCause;
 use tokio_util::sync::CancellationToken;
 
+use super::UNNAMED_HOOK;
+
 /// A point of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -61,4 +63,9 @@ pub enum WaitPoint {
 pub trait OnWaitPoint: Send + Sync {
     /// Handles the point. An aborted run cancels the token, except at [`WaitPoint::AgentEnd`].
     async fn on_wait_point(&self, cancel: &CancellationToken, point: &WaitPoint);
+
+    /// Returns the name of the hook, see the [module](super#names).
+    fn name(&self) -> &str {
+        UNNAMED_HOOK
+    }
 }

@@ -5,6 +5,7 @@ use haft_protocol::thinking::ThinkingLevel;
 
 /// The known facts of a model; `None` for unknown values.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct ModelFacts {
     /// The display name.
     pub name: Option<String>,
@@ -23,6 +24,7 @@ pub struct ModelFacts {
 
 /// The prices per million tokens, in US dollars.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct TokenPrices {
     /// Uncached input.
     pub input: f64,
@@ -52,9 +54,50 @@ impl ModelFacts {
     pub fn clamp_thinking(&self, wanted: ThinkingLevel) -> ThinkingLevel {
         self.thinking.as_ref().map_or(wanted, |levels| wanted.clamp_to(levels))
     }
+
+    /// Sets [`name`](Self::name).
+    #[must_use]
+    pub fn with_name(self, name: impl Into<String>) -> Self {
+        Self { name: Some(name.into()), ..self }
+    }
+
+    /// Sets [`window`](Self::window).
+    #[must_use]
+    pub fn with_window(self, window: impl Into<Option<u64>>) -> Self {
+        Self { window: window.into(), ..self }
+    }
+
+    /// Sets [`max_output`](Self::max_output).
+    #[must_use]
+    pub fn with_max_output(self, max_output: impl Into<Option<u64>>) -> Self {
+        Self { max_output: max_output.into(), ..self }
+    }
+
+    /// Sets [`thinking`](Self::thinking).
+    #[must_use]
+    pub fn with_thinking(self, thinking: impl Into<Option<Vec<ThinkingLevel>>>) -> Self {
+        Self { thinking: thinking.into(), ..self }
+    }
+
+    /// Sets [`images`](Self::images).
+    #[must_use]
+    pub fn with_images(self, images: impl Into<Option<bool>>) -> Self {
+        Self { images: images.into(), ..self }
+    }
+
+    /// Sets [`prices`](Self::prices).
+    #[must_use]
+    pub fn with_prices(self, prices: impl Into<Option<TokenPrices>>) -> Self {
+        Self { prices: prices.into(), ..self }
+    }
 }
 
 impl TokenPrices {
+    /// Creates prices; cached input costs as much as other input.
+    pub fn new(input: f64, output: f64) -> Self {
+        Self { input, output, cache_read: None, cache_write: None }
+    }
+
     /// Returns the cost of these tokens in US dollars, ignoring the cost field of `usage`.
     pub fn cost(&self, usage: &TokenUsage) -> f64 {
         let priced = [
@@ -66,6 +109,18 @@ impl TokenPrices {
         // Token counts stay far below 2^53, so no precision is lost.
         priced.into_iter().map(|(tokens, price)| tokens as f64 * price / 1e6).sum()
     }
+
+    /// Sets [`cache_read`](Self::cache_read).
+    #[must_use]
+    pub fn with_cache_read(self, cache_read: impl Into<Option<f64>>) -> Self {
+        Self { cache_read: cache_read.into(), ..self }
+    }
+
+    /// Sets [`cache_write`](Self::cache_write).
+    #[must_use]
+    pub fn with_cache_write(self, cache_write: impl Into<Option<f64>>) -> Self {
+        Self { cache_write: cache_write.into(), ..self }
+    }
 }
 
 #[cfg(test)]
@@ -74,13 +129,12 @@ mod tests {
 
     #[test]
     fn each_kind_of_token_has_its_price() {
-        let usage = TokenUsage {
-            input: 1_000_000,
-            output: 100_000,
-            cache_read: 500_000,
-            cache_write: 10_000,
-            cost_usd: 9.0,
-        };
+        let usage = TokenUsage::default()
+            .with_input(1_000_000)
+            .with_output(100_000)
+            .with_cache_read(500_000)
+            .with_cache_write(10_000)
+            .with_cost_usd(9.0);
         let prices = TokenPrices { input: 3.0, output: 15.0, cache_read: Some(0.3), cache_write: Some(3.75) };
         assert!((prices.cost(&usage) - (3.0 + 1.5 + 0.15 + 0.0375)).abs() < 1e-9);
         let plain = TokenPrices { cache_read: None, cache_write: None, ..prices };

@@ -8,7 +8,7 @@ use futures::FutureExt;
 use haft_protocol::RawJson;
 use tokio_util::sync::CancellationToken;
 
-use super::ModelInfo;
+use super::ModelId;
 
 /// Hook before an encoded request is sent to a provider: each request to a model, also those for summaries, and those to
 /// fallback models. A request that is sent again after a temporary failure is not reviewed again. A panic changes
@@ -45,15 +45,31 @@ pub trait BeforeProviderRequest: Send + Sync {
         cancel: &CancellationToken,
         request: &ProviderRequest,
     ) -> ProviderRequestDecision;
+
+    /// Returns the name of the hook, see [`hooks`](crate::hooks#names).
+    fn name(&self) -> &str {
+        UNNAMED_HOOK
+    }
 }
+
+/// The name of hooks without one.
+pub(crate) const UNNAMED_HOOK: &str = "a hook";
 
 /// The input of [`BeforeProviderRequest`].
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ProviderRequest {
     /// The model that gets the request.
-    pub model: ModelInfo,
+    pub model: ModelId,
     /// The body of the request: an object in the format of the provider's API.
     pub payload: RawJson,
+}
+
+impl ProviderRequest {
+    /// Creates the input of a hook.
+    pub fn new(model: ModelId, payload: RawJson) -> Self {
+        Self { model, payload }
+    }
 }
 
 /// The decision about an encoded request.
@@ -131,6 +147,7 @@ pub struct RequestReview {
 
 /// A request after its review.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ReviewedRequest {
     /// The body; `None` if no hook changed it.
     pub payload: Option<RawJson>,
@@ -239,7 +256,7 @@ mod tests {
     }
 
     async fn review(hooks: Vec<Arc<dyn BeforeProviderRequest>>) -> ReviewedRequest {
-        let model = ModelInfo { provider: "p".into(), model: "m".into() };
+        let model = ModelId { provider: "p".into(), model: "m".into() };
         let request = ProviderRequest { model, payload: RawJson::parse("{}").unwrap() };
         RequestReview::new(hooks).ask_hooks(&CancellationToken::new(), request).await
     }

@@ -21,6 +21,7 @@ pub const NOT_RUN: &str = "not run: the turn ended before this call was carried 
 
 /// The context for the model, and the settings in effect.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct SessionContext {
     /// The transcript, oldest first.
     pub messages: Vec<Message>,
@@ -179,13 +180,5 @@ impl OpenToolCalls {
 /// and the provider's cache stays valid.
 pub(crate) fn missing_result(call: ToolCall, begun: bool, time: Rfc3339Time) -> ToolMessage {
     let text = if begun { INTERRUPTED } else { NOT_RUN };
-    ToolMessage {
-        call_id: call.id,
-        name: call.name,
-        content: vec![ContentBlock::text(text)],
-        is_error: true,
-        extension: None,
-        details: None,
-        time,
-    }
+    ToolMessage::new(call.id, call.name, vec![ContentBlock::text(text)], time).with_is_error(true)
 }

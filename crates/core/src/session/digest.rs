@@ -171,14 +171,13 @@ mod tests {
     }
 
     fn answer() -> ResponseMetadata {
-        let usage = TokenUsage { input: 7, ..TokenUsage::default() };
+        let usage = TokenUsage::default().with_input(7);
         ResponseMetadata { provider: "p".into(), model: "m".into(), stop: StopCause::End, usage }
     }
 
     #[test]
     fn finds_usage_at_the_end_of_the_line() {
-        let message =
-            || AssistantMessage { content: Vec::new(), time: Rfc3339Time("t".into()), native: None };
+        let message = || AssistantMessage::new(Vec::new(), Rfc3339Time("t".into()));
         let said = Message::Assistant(message());
         check(MessageEntry { message: said.clone(), answer: Some(answer()) }, Some(7));
         check(MessageEntry { message: said, answer: None }, None);
@@ -200,15 +199,13 @@ mod tests {
     fn ignores_answer_fields_in_data_of_extensions() {
         let answer = serde_json::to_string(&answer()).unwrap();
         let text = format!(r#"{{"x":1,"answer":{answer},"settings":{{}}}}"#);
-        let result = ToolMessage {
-            call_id: ToolCallId::new("t"),
-            name: "n".into(),
-            content: vec![ContentBlock::text(&*text)],
-            is_error: false,
-            extension: None,
-            details: RawJson::parse(&text).ok(),
-            time: Rfc3339Time("t".into()),
-        };
+        let result = ToolMessage::new(
+            ToolCallId::new("t"),
+            "n",
+            vec![ContentBlock::text(&*text)],
+            Rfc3339Time("t".into()),
+        )
+        .with_details(RawJson::parse(&text).ok());
         check(MessageEntry { message: Message::Tool(result), answer: None }, None);
         let (owner, kind) = ("todo".to_owned(), "list".to_owned());
         let custom = Custom { owner, kind, data: RawJson::parse(&text).unwrap(), answer: None };

@@ -19,6 +19,7 @@ pub const FORMAT_VERSION: u32 = 1;
 
 /// The first line of a file. On disk its `type` is `session` and its `parent` is null.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct SessionHeader {
     /// The id of the session, and the name of its file.
     pub id: SessionId,
@@ -34,14 +35,26 @@ pub struct SessionHeader {
 }
 
 impl SessionHeader {
+    /// Creates the header of a session in the current format.
+    pub fn new(id: SessionId, cwd: impl Into<String>, created: Rfc3339Time) -> Self {
+        Self { id, format_version: FORMAT_VERSION, cwd: cwd.into(), created, forked_from: None }
+    }
+
     /// Returns the format version if it is newer than this build's.
     pub(super) fn newer_version(&self) -> Option<u32> {
         Some(self.format_version).filter(|version| *version > FORMAT_VERSION)
+    }
+
+    /// Sets [`forked_from`](Self::forked_from).
+    #[must_use]
+    pub fn with_forked_from(self, forked_from: impl Into<Option<ForkOrigin>>) -> Self {
+        Self { forked_from: forked_from.into(), ..self }
     }
 }
 
 /// The origin of a fork.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+// Closed: these two name a place in a session.
 pub struct ForkOrigin {
     /// The original session.
     pub session: SessionId,
@@ -51,6 +64,7 @@ pub struct ForkOrigin {
 
 /// One line after the header.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct SessionEntry {
     /// The id of the entry.
     pub id: EntryId,
@@ -63,6 +77,11 @@ pub struct SessionEntry {
 }
 
 impl SessionEntry {
+    /// Creates an entry.
+    pub fn new(id: EntryId, parent: Option<EntryId>, time: Rfc3339Time, body: EntryBody) -> Self {
+        Self { id, parent, time, body }
+    }
+
     /// Returns the message in the entry; `None` for all other entries. A custom message is a message of the user.
     pub fn to_message(&self) -> Option<Message> {
         if let EntryBody::MessageEntry(said) = &self.body {
@@ -156,6 +175,7 @@ bodies! {
 
 /// A message of the transcript, with metadata for an answer of the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct MessageEntry {
     /// The message.
     pub message: Message,
@@ -164,8 +184,22 @@ pub struct MessageEntry {
     pub answer: Option<ResponseMetadata>,
 }
 
+impl MessageEntry {
+    /// Creates a message that no model answered.
+    pub fn new(message: Message) -> Self {
+        Self { message, answer: None }
+    }
+
+    /// Sets [`answer`](Self::answer).
+    #[must_use]
+    pub fn with_answer(self, answer: impl Into<Option<ResponseMetadata>>) -> Self {
+        Self { answer: answer.into(), ..self }
+    }
+}
+
 /// The origin of an answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ResponseMetadata {
     /// The provider.
     pub provider: String,
@@ -177,8 +211,21 @@ pub struct ResponseMetadata {
     pub usage: TokenUsage,
 }
 
+impl ResponseMetadata {
+    /// Creates the metadata of a response.
+    pub fn new(
+        provider: impl Into<String>,
+        model: impl Into<String>,
+        stop: StopCause,
+        usage: TokenUsage,
+    ) -> Self {
+        Self { provider: provider.into(), model: model.into(), stop, usage }
+    }
+}
+
 /// A change of the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+// Closed: these two name a model.
 pub struct ModelChange {
     /// The provider.
     pub provider: String,
@@ -188,6 +235,7 @@ pub struct ModelChange {
 
 /// A change of the thinking level.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+// Closed: one value.
 pub struct ThinkingChange {
     /// The name of the level: `off`, `low`, …
     pub level: String,
@@ -195,6 +243,7 @@ pub struct ThinkingChange {
 
 /// A change of the offered tools.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+// Closed: one value.
 pub struct ToolsChange {
     /// The names of the offered tools; `None` offers all tools.
     pub active: Option<Vec<String>>,
@@ -202,6 +251,7 @@ pub struct ToolsChange {
 
 /// The start of a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ToolStart {
     /// The id of the call.
     pub call_id: ToolCallId,
@@ -211,8 +261,16 @@ pub struct ToolStart {
     pub args: RawJson,
 }
 
+impl ToolStart {
+    /// Creates the start of a call.
+    pub fn new(call_id: ToolCallId, name: impl Into<String>, args: RawJson) -> Self {
+        Self { call_id, name: name.into(), args }
+    }
+}
+
 /// A summary that replaces the older part of the conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Compaction {
     /// The summary for the model.
     pub summary: String,
@@ -240,8 +298,68 @@ pub struct Compaction {
     pub settings: SessionSettings,
 }
 
+impl Compaction {
+    /// Creates a compaction by the model that keeps no entry.
+    pub fn new(summary: impl Into<String>, tokens_before: u64) -> Self {
+        Self {
+            summary: summary.into(),
+            first_kept: None,
+            tokens_before,
+            files_read: Vec::new(),
+            files_modified: Vec::new(),
+            by: None,
+            used: None,
+            answer: None,
+            settings: SessionSettings::default(),
+        }
+    }
+
+    /// Sets [`first_kept`](Self::first_kept).
+    #[must_use]
+    pub fn with_first_kept(self, first_kept: impl Into<Option<EntryId>>) -> Self {
+        Self { first_kept: first_kept.into(), ..self }
+    }
+
+    /// Sets [`files_read`](Self::files_read).
+    #[must_use]
+    pub fn with_files_read(self, files_read: Vec<String>) -> Self {
+        Self { files_read, ..self }
+    }
+
+    /// Sets [`files_modified`](Self::files_modified).
+    #[must_use]
+    pub fn with_files_modified(self, files_modified: Vec<String>) -> Self {
+        Self { files_modified, ..self }
+    }
+
+    /// Sets [`by`](Self::by).
+    #[must_use]
+    pub fn with_by(self, by: impl Into<String>) -> Self {
+        Self { by: Some(by.into()), ..self }
+    }
+
+    /// Sets [`used`](Self::used).
+    #[must_use]
+    pub fn with_used(self, used: impl Into<Option<TokenUsage>>) -> Self {
+        Self { used: used.into(), ..self }
+    }
+
+    /// Sets [`answer`](Self::answer).
+    #[must_use]
+    pub fn with_answer(self, answer: impl Into<Option<ResponseMetadata>>) -> Self {
+        Self { answer: answer.into(), ..self }
+    }
+
+    /// Sets [`settings`](Self::settings).
+    #[must_use]
+    pub fn with_settings(self, settings: SessionSettings) -> Self {
+        Self { settings, ..self }
+    }
+}
+
 /// Settings in effect at an entry; none where they were never recorded.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct SessionSettings {
     /// The model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -256,6 +374,7 @@ pub struct SessionSettings {
 
 /// A summary of an abandoned branch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct BranchSummary {
     /// The text for the model.
     pub summary: String,
@@ -269,8 +388,28 @@ pub struct BranchSummary {
     pub answer: Option<ResponseMetadata>,
 }
 
+impl BranchSummary {
+    /// Creates a summary.
+    pub fn new(summary: impl Into<String>, from: EntryId) -> Self {
+        Self { summary: summary.into(), from, by: None, answer: None }
+    }
+
+    /// Sets [`by`](Self::by).
+    #[must_use]
+    pub fn with_by(self, by: impl Into<String>) -> Self {
+        Self { by: Some(by.into()), ..self }
+    }
+
+    /// Sets [`answer`](Self::answer).
+    #[must_use]
+    pub fn with_answer(self, answer: impl Into<Option<ResponseMetadata>>) -> Self {
+        Self { answer: answer.into(), ..self }
+    }
+}
+
 /// State of an extension.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Custom {
     /// The extension.
     pub owner: String,
@@ -283,8 +422,22 @@ pub struct Custom {
     pub answer: Option<ResponseMetadata>,
 }
 
+impl Custom {
+    /// Creates an entry of its owner.
+    pub fn new(owner: impl Into<String>, kind: impl Into<String>, data: RawJson) -> Self {
+        Self { owner: owner.into(), kind: kind.into(), data, answer: None }
+    }
+
+    /// Sets [`answer`](Self::answer).
+    #[must_use]
+    pub fn with_answer(self, answer: impl Into<Option<ResponseMetadata>>) -> Self {
+        Self { answer: answer.into(), ..self }
+    }
+}
+
 /// A message of an extension for the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct CustomMessage {
     /// The extension.
     pub owner: String,
@@ -301,6 +454,7 @@ pub struct CustomMessage {
 
 /// A label on an entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+// Closed: a value and its place.
 pub struct Label {
     /// The labeled entry.
     pub target: EntryId,
@@ -310,6 +464,7 @@ pub struct Label {
 
 /// The session's display name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+// Closed: one value.
 pub struct Name {
     /// The name; an empty one removes it.
     pub name: String,
@@ -317,6 +472,7 @@ pub struct Name {
 
 /// An entry whose line is kept unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Unknown {
     /// The `type` of the entry.
     pub kind: String,
@@ -325,10 +481,27 @@ pub struct Unknown {
 }
 
 impl CustomMessage {
+    /// Creates a message that the user sees.
+    pub fn new(owner: impl Into<String>, kind: impl Into<String>, content: Vec<ContentBlock>) -> Self {
+        Self { owner: owner.into(), kind: kind.into(), content, display: true, details: None }
+    }
+
     /// Returns the event that the message entered the transcript.
     pub(crate) fn into_event(self, time: Rfc3339Time) -> AgentEvent {
         let Self { owner, kind, content, display, details } = self;
         AgentEvent::CustomMessage { owner, kind, content, display, details, time }
+    }
+
+    /// Sets [`display`](Self::display).
+    #[must_use]
+    pub fn with_display(self, display: bool) -> Self {
+        Self { display, ..self }
+    }
+
+    /// Sets [`details`](Self::details).
+    #[must_use]
+    pub fn with_details(self, details: impl Into<Option<RawJson>>) -> Self {
+        Self { details: details.into(), ..self }
     }
 }
 

@@ -16,6 +16,7 @@ const KIND: &str = "intervention";
 
 /// An intervention of hooks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct HookIntervention {
     /// The call; `None` if the intervention concerns the model's last message or the turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -85,6 +86,11 @@ impl InterventionAction {
 }
 
 impl HookIntervention {
+    /// Creates an intervention outside of a tool call.
+    pub fn new(action: InterventionAction, by: Vec<String>) -> Self {
+        Self { call_id: None, action, by }
+    }
+
     /// Converts to an entry; `None` if it cannot be serialized.
     pub fn to_custom(&self) -> Option<Custom> {
         let data = RawJson::from_value(self).ok()?;
@@ -95,6 +101,12 @@ impl HookIntervention {
     pub fn from_custom(custom: &Custom) -> Option<Self> {
         let is_one = custom.owner == OWNER && custom.kind == KIND;
         is_one.then(|| custom.data.read().ok()).flatten()
+    }
+
+    /// Sets [`call_id`](Self::call_id).
+    #[must_use]
+    pub fn with_call_id(self, call_id: impl Into<Option<ToolCallId>>) -> Self {
+        Self { call_id: call_id.into(), ..self }
     }
 }
 

@@ -62,6 +62,7 @@ impl SessionEntry {
 
 /// The limits of a line that another program reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+// Closed: the three measures of a line.
 pub struct EntryLineLimits {
     /// The bytes of the line.
     pub bytes: usize,

@@ -17,6 +17,7 @@ use crate::limits::{MAX_DAMAGED, MAX_REPAIRS};
 
 /// The content of a session file.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct RecoveredSession {
     /// The first line; `None` if it is damaged or missing.
     pub header: Option<SessionHeader>,

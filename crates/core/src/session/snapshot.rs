@@ -155,6 +155,7 @@ impl Session {
 }
 
 /// The content of a session when its watcher was added. The watcher receives all later changes.
+#[non_exhaustive]
 pub struct WatchedSession {
     /// The header.
     pub header: SessionHeader,

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use haft_protocol::content::first_line;
 use haft_protocol::message::{Rfc3339Time, TokenUsage};
 
 use super::digest::SessionDigest;
@@ -28,6 +29,7 @@ pub struct SessionStore {
 
 /// The file of a session, known only by its name and directory entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SessionFile {
     /// The id of the session.
     pub id: SessionId,
@@ -41,6 +43,7 @@ pub struct SessionFile {
 
 /// The summary of a session for a list.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct SessionSummary {
     /// The working directory of the session.
     pub cwd: String,
@@ -60,6 +63,24 @@ pub struct SessionSummary {
     pub usage: TokenUsage,
     /// The origin of a forked session.
     pub forked_from: Option<ForkOrigin>,
+}
+
+impl SessionSummary {
+    /// Returns a title for a list of sessions, in one line: the display name, or else the beginning of the first prompt.
+    /// `None` if there is neither.
+    ///
+    /// ```
+    /// use haft_core::session::store::SessionStore;
+    ///
+    /// fn list_chats(store: &SessionStore) -> Result<Vec<String>, haft_core::session::SessionError> {
+    ///     let titles = store.list_all()?.into_iter().map(|file| Ok(file.summary()?.short_title().unwrap_or_default()));
+    ///     titles.collect()
+    /// }
+    /// ```
+    pub fn short_title(&self) -> Option<String> {
+        let text = self.name.as_deref().or(self.first_text.as_deref())?;
+        Some(first_line(text)).filter(|title| !title.is_empty())
+    }
 }
 
 impl SessionStore {
@@ -154,6 +175,11 @@ impl SessionStore {
 }
 
 impl SessionFile {
+    /// Creates the description of a file.
+    pub fn new(id: SessionId, path: impl Into<PathBuf>, modified: SystemTime, size: u64) -> Self {
+        Self { id, path: path.into(), modified, size }
+    }
+
     /// Reads the summary for a list, in one pass that parses little of the file.
     ///
     /// # Errors

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 /// key with an empty value.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "TagsLine")]
+#[non_exhaustive]
 pub struct Tags {
     /// The changed tags by key: `Some` sets the value, which may be empty, and `None` removes the tag. Other tags stay.
     pub tags: BTreeMap<String, Option<String>>,
@@ -23,6 +24,11 @@ pub struct Tags {
 }
 
 impl Tags {
+    /// Creates an entry that changes these tags.
+    pub fn new(tags: BTreeMap<String, Option<String>>) -> Self {
+        Self { tags, replace: false }
+    }
+
     /// Applies the change to the tags of the entries before it.
     pub fn apply_to(&self, tags: &mut BTreeMap<String, String>) {
         if self.replace {
@@ -34,6 +40,12 @@ impl Tags {
                 None => drop(tags.remove(key)),
             }
         }
+    }
+
+    /// Sets [`replace`](Self::replace).
+    #[must_use]
+    pub fn with_replace(self, replace: bool) -> Self {
+        Self { replace, ..self }
     }
 }
 

@@ -4,6 +4,7 @@ use crate::sanitize::sanitize_line;
 
 /// The reason why a person must approve a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ApprovalRequest {
     /// The reason for the person: a sentence without a period, such as `write outside of the workspace: /etc/hosts`.
     pub reason: String,
@@ -21,6 +22,11 @@ const QUOTED_LINES: usize = 10;
 const QUOTED_CHARS: usize = 600;
 
 impl ApprovalRequest {
+    /// Creates a request.
+    pub fn new(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), model_reason: None, permitted_by: None }
+    }
+
     /// Returns the text of the question for a person. The model's text is quoted, so that it cannot be taken for a
     /// sentence of haft.
     pub fn question_text(&self) -> String {
@@ -38,6 +44,18 @@ impl ApprovalRequest {
             Some(setting) => format!("{text}; {setting} permits it"),
             None => text,
         }
+    }
+
+    /// Sets [`model_reason`](Self::model_reason).
+    #[must_use]
+    pub fn with_model_reason(self, model_reason: impl Into<String>) -> Self {
+        Self { model_reason: Some(model_reason.into()), ..self }
+    }
+
+    /// Sets [`permitted_by`](Self::permitted_by).
+    #[must_use]
+    pub fn with_permitted_by(self, permitted_by: impl Into<String>) -> Self {
+        Self { permitted_by: Some(permitted_by.into()), ..self }
     }
 }
 

@@ -12,6 +12,7 @@ use crate::timeouts;
 
 /// The effect that a call would have.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ToolPreview {
     /// The effect, for the person.
     pub shown: CallPreview,
@@ -21,9 +22,20 @@ pub struct ToolPreview {
 }
 
 impl ToolPreview {
+    /// Creates a preview that does not depend on a state.
+    pub fn new(shown: CallPreview) -> Self {
+        Self { shown, state: None }
+    }
+
     /// Creates a preview with the reason why the effect is not known.
     pub fn error(reason: impl Into<String>) -> Self {
         Self { shown: CallPreview::Error(reason.into()), state: None }
+    }
+
+    /// Sets [`state`](Self::state).
+    #[must_use]
+    pub fn with_state(self, state: impl Into<Option<u64>>) -> Self {
+        Self { state: state.into(), ..self }
     }
 }
 

@@ -12,9 +12,13 @@ use haft_protocol::message::{
 use super::TurnDriver;
 use super::request::RequestDraft;
 use super::state::{SuppressedDeltas, TurnInput};
+use crate::agent_state::AgentState;
 use crate::emitter::EventEmitter;
-use crate::hooks::{HookSet, ReceivedResponse, Refusal, RefusalScope, ResponseDecision, WaitPoint};
-use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelResponse, stream_response};
+use crate::hooks::{
+    AfterModelResponse, AttributedRefusal, BeforeAssistantMessage, ReceivedResponse, Refusal, RefusalScope,
+    ResponseDecision, WaitPoint,
+};
+use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelId, ModelResponse, stream_response};
 use crate::run_context::{NoDecision, PANICKED, RunContext};
 use crate::session::SessionError;
 use crate::session::entry::ResponseMetadata;
@@ -25,8 +29,8 @@ use crate::transcript::PendingSave;
 #[derive(Default)]
 pub(super) struct IncompleteResponse {
     /// The requested model; the agent's model unless a hook selected another.
-    asked: Option<ModelInfo>,
-    answering: Option<ModelInfo>,
+    asked: Option<ModelId>,
+    answering: Option<ModelId>,
     /// True if the start of the answer was reported.
     begun: bool,
     text: String,
@@ -85,10 +89,9 @@ impl TurnDriver {
         step: u32,
         last: bool,
     ) -> Result<(ModelResponse, SuppressedDeltas), RequestFailure> {
-        let hooks = self.run.agent.current_hooks();
-        let held = suppressed_deltas(&hooks);
+        let held = suppressed_deltas(&self.run.agent);
         let draft = RequestDraft::new(&self.run, &self.setup, &self.sections, &self.demand, step, last);
-        let sent = draft.apply_hooks(&hooks.before_model_request).await;
+        let sent = draft.apply_hooks(&self.run.agent.current_hooks()).await;
         let (model, request) = sent.map_err(RequestFailure::NotSent)?;
         let info = model.info();
         self.answer = IncompleteResponse { asked: Some(info.clone()), ..IncompleteResponse::default() };
@@ -137,7 +140,11 @@ impl TurnDriver {
     }
 
     /// Records a refused answer in the log, because it cost tokens, but not in the conversation.
-    async fn set_aside_response(&mut self, response: &ModelResponse, refusal: Refusal) -> TurnInput {
+    async fn set_aside_response(
+        &mut self,
+        response: &ModelResponse,
+        refusal: AttributedRefusal,
+    ) -> TurnInput {
         let before = self.run.agent.transcript.session.leaf();
         if let Err(error) = self.record_response(response).await {
             return error.into();
@@ -156,11 +163,8 @@ impl TurnDriver {
         let by = self.answered_by();
         self.answer = IncompleteResponse::default();
         self.demand.is_answered = true;
-        let message = AssistantMessage {
-            content: response.content.clone(),
-            time: self.run.agent.current_time(),
-            native: response.native.clone(),
-        };
+        let message = AssistantMessage::new(response.content.clone(), self.run.agent.current_time())
+            .with_native(response.native.clone());
         let answer = response_metadata(by, response.stop, response.usage);
         let saved = self.run.agent.transcript.add_or_defer(Message::Assistant(message), Some(answer))?;
         self.recorded = Some(saved.entry());
@@ -171,7 +175,7 @@ impl TurnDriver {
     }
 
     /// Returns the model that answers: the one that the stream names, or else the requested one.
-    fn answered_by(&self) -> ModelInfo {
+    fn answered_by(&self) -> ModelId {
         let IncompleteResponse { answering, asked, .. } = &self.answer;
         answering.as_ref().or(asked.as_ref()).cloned().unwrap_or_else(|| self.setup.model.info())
     }
@@ -206,7 +210,7 @@ impl TurnDriver {
             return Ok(None);
         }
         let content = vec![AssistantBlock::Text { text }];
-        let message = AssistantMessage { content, time: self.run.agent.current_time(), native: None };
+        let message = AssistantMessage::new(content, self.run.agent.current_time());
         let answer = response_metadata(by, stop, TokenUsage::default());
         let saved =
             self.run.agent.transcript.add_or_defer(Message::Assistant(message.clone()), Some(answer))?;
@@ -262,7 +266,7 @@ impl IncompleteResponse {
     }
 }
 
-fn response_metadata(by: ModelInfo, stop: StopCause, usage: TokenUsage) -> ResponseMetadata {
+fn response_metadata(by: ModelId, stop: StopCause, usage: TokenUsage) -> ResponseMetadata {
     ResponseMetadata { provider: by.provider, model: by.model, stop, usage }
 }
 
@@ -276,7 +280,7 @@ pub(super) struct ResponseReview {
 /// The reasons why an answer is not added to the conversation.
 pub(super) enum ResponseRejection {
     Cancelled,
-    Refused(Refusal),
+    Refused(AttributedRefusal),
 }
 
 impl ResponseReview {
@@ -292,24 +296,24 @@ impl ResponseReview {
         &mut self,
         run: &RunContext,
         step: u32,
-        answered_by: &ModelInfo,
+        answered_by: &ModelId,
     ) -> Result<(), ResponseRejection> {
-        for hook in run.agent.current_hooks().after_model_response {
+        for hook in run.agent.current_hooks::<dyn AfterModelResponse>() {
             let received = received_response(step, answered_by, &self.response);
             let refusal = match run.await_decision(hook.after_model_response(&run.cancel, &received)).await {
                 Ok(ResponseDecision::Keep) => continue,
-                Ok(ResponseDecision::Edit { by, content }) => {
+                Ok(ResponseDecision::Edit { content }) => {
                     if content != self.response.content {
                         self.edit(content);
-                        self.edited_by.push(by);
+                        self.edited_by.push(hook.name().to_owned());
                     }
                     continue;
                 }
                 Ok(ResponseDecision::Refuse(refusal)) => refusal,
                 Err(NoDecision::Cancelled) => return Err(ResponseRejection::Cancelled),
-                Err(NoDecision::Panicked) => Refusal::for_turn(hook.name(), PANICKED),
+                Err(NoDecision::Panicked) => Refusal::for_turn(PANICKED),
             };
-            return Err(ResponseRejection::Refused(refusal));
+            return Err(ResponseRejection::Refused(refusal.attribute_to(hook.name())));
         }
         Ok(())
     }
@@ -328,14 +332,15 @@ impl ResponseReview {
 }
 
 /// Returns the deltas that are held back until hooks have decided.
-pub(super) fn suppressed_deltas(hooks: &HookSet) -> SuppressedDeltas {
+pub(super) fn suppressed_deltas(agent: &AgentState) -> SuppressedDeltas {
+    let reviewers = agent.current_hooks::<dyn AfterModelResponse>();
     SuppressedDeltas {
-        deltas: hooks.after_model_response.iter().any(|hook| hook.suppresses_deltas()),
-        thinking: !hooks.before_assistant_message.is_empty(),
+        deltas: reviewers.iter().any(|hook| hook.suppresses_deltas()),
+        thinking: !agent.current_hooks::<dyn BeforeAssistantMessage>().is_empty(),
     }
 }
 
-fn received_response(step: u32, model: &ModelInfo, response: &ModelResponse) -> ReceivedResponse {
+fn received_response(step: u32, model: &ModelId, response: &ModelResponse) -> ReceivedResponse {
     ReceivedResponse {
         step,
         model: model.clone(),

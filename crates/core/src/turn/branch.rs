@@ -21,13 +21,13 @@ pub(crate) async fn summarize_branch(
     let Some(last) = left.last() else { return Err(CompactError::Nothing) };
     // There is no run, so only the observers receive events.
     let (sender, _) = crate::emitter::event_channel();
-    let emitter = EventEmitter::new(agent.current_hooks().observers, sender);
+    let emitter = EventEmitter::new(agent.current_hooks(), sender);
     if !agent.queues.open(emitter.clone(), false) {
         return Err(CompactError::Busy);
     }
     let turn = TurnDriver::new(agent, emitter, cancel.clone());
     let material = SummaryMaterial::of_branch(left, instructions.as_deref());
-    let summary = cancel.run_until_cancelled(turn.compactor().summarize_material(&material)).await;
+    let summary = cancel.run_until_cancelled(turn.context_compactor().summarize_material(&material)).await;
     let (summary, answer) = summary.filter(|_| !cancel.is_cancelled()).ok_or(CompactError::Aborted)??;
     Ok(BranchSummary { summary, from: last.id, by: None, answer })
 }

@@ -17,9 +17,9 @@ use crate::compact::{
     TouchedFiles, entry_tokens, find_cut, previous_compaction, summary_prompt, truncate_summary,
 };
 use crate::emitter::EventEmitter;
-use crate::hooks::{CompactDecision, PromptSection};
+use crate::hooks::{BeforeCompact, CompactDecision, PromptSection};
 use crate::model::{
-    ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelRequest, ModelResponse, RequestOptions,
+    ModelError, ModelErrorKind, ModelEvent, ModelId, ModelRequest, ModelResponse, RequestOptions,
     stream_response,
 };
 use crate::run_context::{NoDecision, RunContext};
@@ -60,7 +60,7 @@ pub(crate) async fn run_manual_compaction(
 ) -> Result<CompactionOutcome, CompactError> {
     // There is no run, so only the observers receive events.
     let (sender, _) = crate::emitter::event_channel();
-    let emitter = EventEmitter::new(agent.current_hooks().observers, sender);
+    let emitter = EventEmitter::new(agent.current_hooks(), sender);
     if !agent.queues.open(emitter.clone(), false) {
         return Err(CompactError::Busy);
     }
@@ -244,18 +244,20 @@ impl ContextCompactor<'_> {
         compacting: PendingCompaction,
     ) -> Result<(PendingCompaction, Option<CompactionSummary>), CompactError> {
         let mut replaced: Option<(PendingCompaction, CompactionSummary)> = None;
-        for hook in self.run.agent.current_hooks().before_compact {
+        for hook in self.run.agent.current_hooks::<dyn BeforeCompact>() {
             match self.run.await_decision(hook.before_compact(&self.run.cancel, &compacting)).await {
-                Ok(CompactDecision::Cancel { by, reason }) => {
+                Ok(CompactDecision::Cancel { reason }) => {
+                    let by = hook.name().to_owned();
                     return Err(CompactError::Refused { by, reason });
                 }
-                Ok(CompactDecision::Replace { by, summary, first_kept }) if replaced.is_none() => {
+                Ok(CompactDecision::Replace { summary, first_kept }) if replaced.is_none() => {
                     let kept = match first_kept {
                         Some(first) => compacting.clone().with_first_kept(first),
                         None => Some(compacting.clone()),
                     };
                     if let Some(kept) = kept {
-                        let summary = CompactionSummary { text: summary, by: Some(by), answer: None };
+                        let by = Some(hook.name().to_owned());
+                        let summary = CompactionSummary { text: summary, by, answer: None };
                         replaced = Some((kept, summary));
                     } else if let Some(first) = first_kept {
                         hook.cut_refused(first);
@@ -330,8 +332,8 @@ impl ContextCompactor<'_> {
 /// The assumed window in tokens if the size is unknown.
 pub(super) const UNKNOWN: u64 = 32_000;
 
-fn summary_from_response(by: ModelInfo, response: ModelResponse) -> CompactionSummary {
-    let ModelInfo { provider, model } = by;
+fn summary_from_response(by: ModelId, response: ModelResponse) -> CompactionSummary {
+    let ModelId { provider, model } = by;
     let answer = ResponseMetadata { provider, model, stop: response.stop, usage: response.usage };
     CompactionSummary { text: text_of(&response.content), by: None, answer: Some(answer) }
 }

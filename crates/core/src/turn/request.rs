@@ -79,15 +79,15 @@ impl<'a> RequestDraft<'a> {
             let refusal =
                 match run.await_decision(hook.before_model_request(&run.cancel, &self.request)).await {
                     Ok(RequestDecision::Send) => continue,
-                    Ok(RequestDecision::Edit { edit, .. }) => {
+                    Ok(RequestDecision::Edit(edit)) => {
                         self.edit(edit).await.iter().for_each(|detail| hook.edit_refused(detail));
                         continue;
                     }
                     Ok(RequestDecision::Refuse(refusal)) => refusal,
                     Err(NoDecision::Cancelled) => return Err(TurnInput::Cancelled),
-                    Err(NoDecision::Panicked) => Refusal::for_turn(hook.name(), PANICKED),
+                    Err(NoDecision::Panicked) => Refusal::for_turn(PANICKED),
                 };
-            return Err(record_refusal(run, refusal));
+            return Err(record_refusal(run, refusal.attribute_to(hook.name())));
         }
         self.check_choice(&self.request.options)
             .map_err(|reason| TurnInput::Failed(ModelError::new(ModelErrorKind::Rejected, reason)))?;
@@ -191,9 +191,9 @@ pub(crate) fn check_options(options: &RequestOptions) -> Result<(), String> {
         return Err("max_tokens is 0; set it to at least 1".to_owned());
     }
     if let Some(temperature) = options.temperature
-        && !(temperature.is_finite() && temperature >= 0.0)
+        && !(0.0..=2.0).contains(&temperature)
     {
-        return Err(format!("the temperature is {temperature}; set it to 0 or more"));
+        return Err(format!("the temperature is {temperature}; set it to at least 0 and at most 2"));
     }
     if let Some(top_p) = options.top_p
         && !(top_p > 0.0 && top_p <= 1.0)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use haft_protocol::message::Message;
 
 use super::answer::AnswerDemand;
-use crate::hooks::{MAX_CONTINUATIONS, SettleDecision, SettlingRun};
+use crate::hooks::{BeforeSettle, MAX_CONTINUATIONS, SettleDecision, SettlingRun};
 use crate::run_context::{NoDecision, RunContext};
 
 /// A run that would stop.
@@ -37,7 +37,7 @@ impl RunSettlement<'_> {
             return None;
         }
         let settling = SettlingRun { text: self.last_text(), continued: self.continued };
-        for hook in agent.current_hooks().before_settle {
+        for hook in agent.current_hooks::<dyn BeforeSettle>() {
             match self.run.await_decision(hook.before_settle(&self.run.cancel, &settling)).await {
                 Ok(SettleDecision::GoOn { text }) if !text.trim().is_empty() => {
                     return Some(text).filter(|_| may_go_on());

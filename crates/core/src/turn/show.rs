@@ -5,11 +5,10 @@ use haft_protocol::event::{AgentEvent, NoteLevel};
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::message::{AssistantBlock, text_of, tool_calls_of};
 
-use super::A_HOOK;
 use super::state::{SuppressedDeltas, TurnInput};
-use crate::hooks::MessageDecision;
+use crate::hooks::{BeforeAssistantMessage, MessageDecision};
 use crate::model::ModelResponse;
-use crate::run_context::{NoDecision, RunContext};
+use crate::run_context::{NoDecision, PANICKED, RunContext};
 use crate::session::EntryId;
 use crate::session::intervention::InterventionAction;
 
@@ -83,22 +82,23 @@ impl ResponseDisplay<'_> {
         if text.is_empty() {
             return Some(InterceptedText::Text(text));
         }
-        for hook in self.run.agent.current_hooks().before_assistant_message {
+        for hook in self.run.agent.current_hooks::<dyn BeforeAssistantMessage>() {
             match self.run.await_decision(hook.before_assistant_message(&self.run.cancel, &text)).await {
                 Ok(MessageDecision::Show) => {}
-                Ok(MessageDecision::Replace { by, text: new }) => {
+                Ok(MessageDecision::Replace { text: new }) => {
                     if new != text {
-                        replaced_by.push(by);
+                        replaced_by.push(hook.name().to_owned());
                     }
                     text = new;
                 }
-                Ok(MessageDecision::Suppress { by, reason }) => {
+                Ok(MessageDecision::Suppress { reason }) => {
+                    let by = hook.name().to_owned();
                     return Some(InterceptedText::Suppressed { by, reason });
                 }
                 Err(NoDecision::Cancelled) => return None,
                 Err(NoDecision::Panicked) => {
-                    let reason = "message withheld: the hook panicked".to_owned();
-                    return Some(InterceptedText::Suppressed { by: A_HOOK.to_owned(), reason });
+                    let (by, reason) = (hook.name().to_owned(), format!("message withheld: {PANICKED}"));
+                    return Some(InterceptedText::Suppressed { by, reason });
                 }
             }
         }

@@ -4,7 +4,7 @@ use haft_protocol::content::ToolCall;
 use haft_protocol::message::{StopCause, tool_calls_of};
 
 use crate::error::{TurnError, TurnErrorKind};
-use crate::hooks::{Refusal, RefusalScope};
+use crate::hooks::{AttributedRefusal, RefusalScope};
 use crate::model::{ModelError, ModelResponse};
 
 /// The phase of a prompt.
@@ -81,7 +81,7 @@ pub(super) enum StepContinuation {
 pub(super) enum TurnInput {
     Allowed,
     /// A hook ended the turn or the run.
-    Refused(Refusal),
+    Refused(AttributedRefusal),
     Answered {
         response: ModelResponse,
         held: SuppressedDeltas,
@@ -98,6 +98,8 @@ pub(super) enum TurnInput {
     Taken {
         any: bool,
     },
+    /// A message asks the model to correct its answer. Unlike a prompt, it does not restart the count of steps.
+    Corrected,
     /// The user interrupted the run; the last message for the model is in the transcript.
     Interrupted,
     /// The session could not be written.
@@ -116,6 +118,9 @@ impl TurnPhase {
         match (self, input) {
             (Self::Ended { step, then, .. }, TurnInput::EndReported) => after_step(step, then, max_steps),
             (Self::Between { step, stopping }, TurnInput::Taken { any }) => after_queue(step, stopping, any),
+            (Self::Between { step, .. }, TurnInput::Corrected) => {
+                Self::Starting { step: step + 1, last: false }
+            }
             (Self::Between { step, stopping }, TurnInput::Interrupted) => {
                 Self::Starting { step: if stopping { 1 } else { step + 1 }, last: true }
             }
@@ -158,7 +163,7 @@ impl TurnPhase {
         }
     }
 
-    fn after_refusal(self, Refusal { by, reason, scope }: Refusal) -> Self {
+    fn after_refusal(self, AttributedRefusal { by, reason, scope }: AttributedRefusal) -> Self {
         match scope {
             RefusalScope::Call | RefusalScope::Turn => {
                 self.end(StopCause::Error, TurnErrorKind::Blocked { by, reason })
@@ -222,6 +227,7 @@ mod tests {
     use haft_protocol::message::{AssistantBlock, TokenUsage};
 
     use super::*;
+    use crate::hooks::Refusal;
 
     fn answer(stop: StopCause, calls: usize) -> ModelResponse {
         let call = |index| ToolCall {
@@ -326,6 +332,12 @@ mod tests {
     }
 
     #[test]
+    fn correction_is_a_further_step() {
+        let between = TurnPhase::Between { step: 2, stopping: true };
+        check(between, TurnInput::Corrected, TurnPhase::Starting { step: 3, last: false });
+    }
+
+    #[test]
     fn a_session_that_cannot_be_written_ends_the_prompt_and_reports_the_end_once() {
         let kind = TurnErrorKind::Session { reason: "full".into() };
         let done = TurnPhase::Done(Err(TurnError { step: 2, kind: kind.clone() }));
@@ -386,7 +398,7 @@ mod tests {
     #[test]
     fn discarded_turn_ends_without_an_error_in_any_phase() {
         let (by, reason) = (|| "d".to_owned(), || "undo".to_owned());
-        let input = || TurnInput::Refused(Refusal::for_discarded_turn(by(), reason()));
+        let input = || TurnInput::Refused(Refusal::for_discarded_turn(reason()).attribute_to(by()));
         let over = || ended(StopCause::Aborted, StepContinuation::Discard { by: by(), reason: reason() });
         for state in [
             TurnPhase::Starting { step: 2, last: false },
@@ -420,7 +432,7 @@ mod tests {
     #[test]
     fn any_failure_ends_the_step_and_then_the_prompt() {
         let blocked = TurnErrorKind::Blocked { by: "g".into(), reason: "late".into() };
-        let input = TurnInput::Refused(Refusal::for_turn("g", "late"));
+        let input = TurnInput::Refused(Refusal::for_turn("late").attribute_to("g"));
         check(
             TurnPhase::Starting { step: 2, last: false },
             input,

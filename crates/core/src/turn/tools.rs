@@ -17,7 +17,7 @@ use crate::call::{
     ApprovedCall, GateDecision, GateFindings, GateScope, ToolGate, canonical_args, validate_args,
 };
 use crate::chain::Verdict;
-use crate::hooks::{Refusal, RefusalScope};
+use crate::hooks::{AttributedRefusal, BeforeToolExecute, RefusalScope};
 use crate::run_context::RunContext;
 use crate::session::entry::ToolStart;
 use crate::session::{NOT_RUN, SessionError};
@@ -226,7 +226,9 @@ impl ToolCalls<'_> {
                 let source = ResultSource { synthetic_by: Some(by), ..ResultSource::default() };
                 Ok(PlannedCall::answer(call, output, source))
             }
-            Verdict::Refuse(Refusal { scope: RefusalScope::Call, reason, .. }) => Ok(answer(reason)),
+            Verdict::Refuse(AttributedRefusal { scope: RefusalScope::Call, reason, .. }) => {
+                Ok(answer(reason))
+            }
             Verdict::Refuse(refusal) => Err(TurnInput::Refused(refusal)),
         }
     }
@@ -244,7 +246,11 @@ impl ToolCalls<'_> {
     /// True if a hook can answer a call of an unregistered tool.
     fn is_taken_by_hook(&self, call: &ToolCall, offered: &OfferedTools) -> bool {
         let takes = || {
-            self.run.agent.current_hooks().before_tool_execute.iter().any(|hook| hook.handles_unknown_tools())
+            self.run
+                .agent
+                .current_hooks::<dyn BeforeToolExecute>()
+                .iter()
+                .any(|hook| hook.handles_unknown_tools())
         };
         offered.is_unknown(&call.name) && call.args.is_object() && takes()
     }
@@ -340,15 +346,11 @@ impl ToolCalls<'_> {
         let ToolCall { id, name, .. } = call;
         let ToolOutput { content, is_error, details, display, .. } = output.without_hidden_text();
         let ResultSource { extension, synthetic_by, skip } = source;
-        let message = ToolMessage {
-            call_id: id.clone(),
-            name: name.clone(),
-            content: content.clone(),
-            is_error,
-            extension: extension.clone(),
-            details: details.clone(),
-            time: self.run.agent.current_time(),
-        };
+        let message =
+            ToolMessage::new(id.clone(), name.clone(), content.clone(), self.run.agent.current_time())
+                .with_is_error(is_error)
+                .with_extension(extension.clone())
+                .with_details(details.clone());
         // The result is synced soon, and the start of the call is already on disk. The result is reported only after it
         // is in the file.
         let saved = self.run.agent.transcript.add_or_defer(Message::Tool(message), None)?;

@@ -11,7 +11,7 @@ use haft_core::hooks::{
 use haft_core::session::entry::EntryBody;
 use haft_core::session::intervention::{HookIntervention, InterventionAction};
 use haft_core::tool::{ApprovalRequest, Tool, ToolContext, ToolOutput, ToolPreview, ToolSpec};
-use haft_core::{AgentBuilder, CallableTool, ExtensionCall};
+use haft_core::{AgentBuilder, CallableTool, ExtensionToolCall};
 use haft_protocol::RawJson;
 use haft_protocol::content::{CallPreview, ToolCall};
 use haft_protocol::ids::{ExtensionName, ToolCallId};
@@ -46,9 +46,7 @@ impl ApproveTool for Approver {
         // sleep: virtual time
         tokio::time::sleep(self.takes).await;
         match self.denies == Some(call.name.as_str()) {
-            true => {
-                ApproverDecision::Deny { by: self.name.into(), reason: format!("denied by {}", self.name) }
-            }
+            true => ApproverDecision::Deny { reason: format!("denied by {}", self.name) },
             false => ApproverDecision::Approve,
         }
     }
@@ -62,6 +60,10 @@ impl ApproveTool for Approver {
             true => AfterBlock::AbortAgent { reason: "broken".into() },
             false => AfterBlock::GoOn,
         }
+    }
+
+    fn name(&self) -> &str {
+        self.name
     }
 }
 
@@ -114,7 +116,7 @@ async fn approvers_see_the_final_call() {
 
 #[tokio::test]
 async fn approvers_are_not_asked_about_blocked_calls() {
-    let block = ToolDecision::block("g", "no");
+    let block = ToolDecision::block("no");
     let approver = Approver::new("a", None);
     let script = script("old");
     let agent = agent(&script)
@@ -239,12 +241,12 @@ async fn called_by(extension: &str, approver: &Approver) -> (bool, Option<String
     let agent = agent(&script).approve_tool(approver.clone()).build().unwrap();
     let ran: Arc<dyn Tool> = Arc::new(tool("old", |_| ToolOutput::text("old ran")));
     let callable = CallableTool::new(ran);
-    let call = ExtensionCall {
-        caller: ExtensionName::new(extension),
-        id: ToolCallId::new("host-1"),
-        tool: &callable,
-        args: RawJson::empty_object(),
-    };
+    let call = ExtensionToolCall::new(
+        ExtensionName::new(extension),
+        ToolCallId::new("host-1"),
+        &callable,
+        RawJson::empty_object(),
+    );
     let called = agent.tool_runner().call(&CancellationToken::new(), call, Arc::new(|_| {})).await;
     (called.output.is_error, called.by)
 }
@@ -272,7 +274,7 @@ impl Tool for Guarded {
 
     async fn approval_request(&self, call: &ToolCall) -> Option<ApprovalRequest> {
         let reason = format!("use {}", call.args);
-        Some(ApprovalRequest { reason, model_reason: None, permitted_by: Some("--sandbox full".to_owned()) })
+        Some(ApprovalRequest::new(reason).with_permitted_by("--sandbox full"))
     }
 }
 
@@ -293,9 +295,7 @@ impl ApproveTool for Person {
     ) -> Option<ApproverDecision> {
         Some(match self.0 {
             true => ApproverDecision::Approve,
-            false => {
-                ApproverDecision::Deny { by: "person".into(), reason: format!("no: {}", request.reason) }
-            }
+            false => ApproverDecision::Deny { reason: format!("no: {}", request.reason) },
         })
     }
 }
@@ -361,7 +361,7 @@ impl Tool for Previews {
         // sleep: virtual time
         tokio::time::sleep(self.takes).await;
         assert!(!self.panics, "boom");
-        Some(ToolPreview { state: Some(7), ..ToolPreview::error(format!("changes {}", call.args)) })
+        Some(ToolPreview::error(format!("changes {}", call.args)).with_state(7))
     }
 }
 

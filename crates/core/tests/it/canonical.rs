@@ -8,7 +8,7 @@ use haft_core::hooks::{
 };
 use haft_core::session::entry::EntryBody;
 use haft_core::tool::{CanonicalArgs, Tool, ToolConcurrency, ToolContext, ToolOutput, ToolSpec};
-use haft_core::{Agent, CallableTool, ExtensionCall};
+use haft_core::{Agent, CallableTool, ExtensionToolCall};
 use haft_protocol::RawJson;
 use haft_protocol::content::{ResolvedPath, ToolCall, joined_text};
 use haft_protocol::ids::{ExtensionName, ToolCallId};
@@ -32,8 +32,8 @@ impl Tool for Unsigned {
             13 => panic!("13"),
             _ => {}
         }
-        let place = ResolvedPath { argument: "n".into(), path: format!("/{n}"), exists: true, link: false };
-        Ok(CanonicalArgs { args: json!({ "n": n }).into(), resolved_paths: [place].into() })
+        let place = ResolvedPath::new("n", format!("/{n}")).with_exists(true);
+        Ok(CanonicalArgs::from(RawJson::from(json!({ "n": n }))).with_resolved_paths([place]))
     }
 
     async fn execute(&self, context: ToolContext, call: ToolCall) -> ToolOutput {
@@ -74,15 +74,17 @@ impl BeforeToolExecute for Watcher {
     async fn decide_call(&self, _: &CancellationToken, pending: &PendingCall<'_>) -> ToolDecision {
         self.note(pending);
         match self.rewrite.lock().unwrap().take() {
-            Some(n) => {
-                ToolDecision::Rewrite { by: self.name.into(), tool: None, args: json!({ "n": n }).into() }
-            }
+            Some(n) => ToolDecision::Rewrite { tool: None, args: json!({ "n": n }).into() },
             None => ToolDecision::Allow,
         }
     }
 
     fn role(&self, _: &str) -> Option<HookRole> {
         Some(self.role)
+    }
+
+    fn name(&self) -> &str {
+        self.name
     }
 }
 
@@ -174,11 +176,13 @@ async fn calls_of_extensions_become_canonical_too() {
     let (script, seen) = (Script::new(Vec::new()), Arc::default());
     let agent = agent(&script, &seen, None);
     let tool = CallableTool::new(Arc::new(Unsigned));
-    let call = |n: i64| ExtensionCall {
-        caller: ExtensionName::new("notes"),
-        id: ToolCallId::new("host-1"),
-        tool: &tool,
-        args: json!({ "n": n }).into(),
+    let call = |n: i64| {
+        ExtensionToolCall::new(
+            ExtensionName::new("notes"),
+            ToolCallId::new("host-1"),
+            &tool,
+            json!({ "n": n }).into(),
+        )
     };
     let cancel = CancellationToken::new();
     let called = agent.tool_runner().call(&cancel, call(-3), Arc::new(drop)).await;

@@ -30,7 +30,7 @@ fn user(text: &str) -> Message {
 
 fn said(text: &str) -> Message {
     let content = vec![AssistantBlock::Text { text: text.to_owned() }];
-    Message::Assistant(AssistantMessage { content, time: Rfc3339Time("T".into()), native: None })
+    Message::Assistant(AssistantMessage::new(content, Rfc3339Time("T".into())))
 }
 
 /// Creates this many tokens of old conversation, in messages of a hundred.
@@ -188,7 +188,7 @@ impl<T: haft_core::tool::Tool> haft_core::tool::Tool for Open<T> {
     fn spec(&self) -> Arc<haft_core::tool::ToolSpec> {
         let spec = self.0.spec();
         let schema = RawJson::parse(r#"{"type":"object"}"#).unwrap();
-        Arc::new(haft_core::tool::ToolSpec { schema, ..(*spec).clone() })
+        Arc::new((*spec).clone().with_schema(schema))
     }
 
     async fn execute(
@@ -260,10 +260,8 @@ async fn refused_summary_leaves_the_conversation_unchanged() {
 #[tokio::test]
 async fn hook_cannot_make_the_context_larger() {
     let script = script(vec![]);
-    let longer = Hook(RecordedCompactions::default(), |_: &PendingCompaction| CompactDecision::Replace {
-        by: "notes".into(),
-        summary: "and so on ".repeat(200),
-        first_kept: None,
+    let longer = Hook("notes", RecordedCompactions::default(), |_: &PendingCompaction| {
+        CompactDecision::Replace { summary: "and so on ".repeat(200), first_kept: None }
     });
     let agent = agent(&script, old(1_000)).before_compact(longer).build().unwrap();
     let refused = agent.compact(CancellationToken::new(), None).await.unwrap_err();
@@ -327,20 +325,24 @@ async fn shortens_summary_request_that_is_too_long() {
 type RecordedCompactions = Arc<Mutex<Vec<PendingCompaction>>>;
 
 /// Decides by a closure, and records its queries.
-struct Hook<F>(RecordedCompactions, F);
+struct Hook<F>(&'static str, RecordedCompactions, F);
 
 #[async_trait]
 impl<F: Fn(&PendingCompaction) -> CompactDecision + Send + Sync> BeforeCompact for Hook<F> {
     async fn before_compact(&self, _: &CancellationToken, compacting: &PendingCompaction) -> CompactDecision {
-        self.0.lock().unwrap().push(compacting.clone());
-        (self.1)(compacting)
+        self.1.lock().unwrap().push(compacting.clone());
+        (self.2)(compacting)
+    }
+
+    fn name(&self) -> &str {
+        self.0
     }
 }
 
 fn replaces(by: &'static str, first_kept: Option<EntryId>) -> impl BeforeCompact {
-    Hook(RecordedCompactions::default(), move |_: &PendingCompaction| {
-        let (by, summary) = (by.to_owned(), format!("by {by}"));
-        CompactDecision::Replace { by, summary, first_kept }
+    Hook(by, RecordedCompactions::default(), move |_: &PendingCompaction| CompactDecision::Replace {
+        summary: format!("by {by}"),
+        first_kept,
     })
 }
 
@@ -348,8 +350,7 @@ fn replaces(by: &'static str, first_kept: Option<EntryId>) -> impl BeforeCompact
 async fn hook_replaces_summary_and_kept_part() {
     let seen = RecordedCompactions::default();
     let script = script(vec![]);
-    let keeps_more = Hook(seen.clone(), |asked: &PendingCompaction| CompactDecision::Replace {
-        by: "notes".into(),
+    let keeps_more = Hook("notes", seen.clone(), |asked: &PendingCompaction| CompactDecision::Replace {
         summary: "mine".into(),
         first_kept: asked.cut_points().nth(2),
     });
@@ -379,8 +380,7 @@ async fn ignores_invalid_kept_part() {
 #[tokio::test]
 async fn any_refusal_counts_and_a_panic_is_ignored() {
     let refuses = || {
-        Hook(RecordedCompactions::default(), |_: &PendingCompaction| CompactDecision::Cancel {
-            by: "archive".into(),
+        Hook("archive", RecordedCompactions::default(), |_: &PendingCompaction| CompactDecision::Cancel {
             reason: "not yet".into(),
         })
     };
@@ -397,7 +397,7 @@ async fn any_refusal_counts_and_a_panic_is_ignored() {
     assert_eq!(compactions(&agent).len(), 0);
 
     let script = self::script(vec![says("notes")]);
-    let panics = Hook(RecordedCompactions::default(), |_: &PendingCompaction| panic!("no"));
+    let panics = Hook("notes", RecordedCompactions::default(), |_: &PendingCompaction| panic!("no"));
     let agent = self::agent(&script, old(1_000)).before_compact(panics).build().unwrap();
     assert_eq!(agent.compact(CancellationToken::new(), None).await.unwrap().summary, "notes");
 }
@@ -416,12 +416,12 @@ async fn manual_compaction_needs_content_and_an_idle_agent() {
     let slot: Arc<std::sync::OnceLock<Agent>> = Arc::default();
     let inside = slot.clone();
     let script = self::script(vec![says("ok")]);
-    let busy = Hook(RecordedCompactions::default(), move |_: &PendingCompaction| {
+    let busy = Hook("notes", RecordedCompactions::default(), move |_: &PendingCompaction| {
         let agent = inside.get().unwrap();
         assert_eq!(agent.steer("later").unwrap(), haft_core::QueueDelivery::Idle);
         let outcome = agent.prompt("go").finish().now_or_never().unwrap();
         assert_eq!(outcome.unwrap_err().kind, TurnErrorKind::Busy);
-        CompactDecision::Replace { by: "b".into(), summary: "s".into(), first_kept: None }
+        CompactDecision::Replace { summary: "s".into(), first_kept: None }
     });
     let agent = self::agent(&script, old(1_000)).before_compact(busy).build().unwrap();
     slot.set(agent.clone()).unwrap();
@@ -464,7 +464,7 @@ async fn cancelled_compaction_changes_nothing() {
 #[tokio::test]
 async fn does_not_compact_automatically_when_disabled() {
     let script = script(vec![fails(ModelErrorKind::Overflow)]);
-    let off = CompactSettings { auto: false, ..CompactSettings::default() };
+    let off = CompactSettings::default().with_auto(false);
     let agent = agent(&script, old(7_000)).compaction(off).build().unwrap();
     let (events, outcome) = run(&agent).await;
     assert_eq!(outcome.unwrap_err().to_string(), "Overflow");
@@ -494,7 +494,7 @@ async fn hooks_review_requests_of_steps_and_for_summaries() {
     let requests = script.requests.lock().unwrap().clone();
     assert_eq!(requests.len(), 2);
     for request in requests {
-        let encoded = ProviderRequest { model: agent.model(), payload: RawJson::empty_object() };
+        let encoded = ProviderRequest::new(agent.model(), RawJson::empty_object());
         let reviewed = request.review.ask_hooks(&CancellationToken::new(), encoded).await;
         assert_eq!(reviewed.headers, [("x-a".to_owned(), "1".to_owned())]);
     }

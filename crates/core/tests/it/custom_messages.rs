@@ -17,13 +17,8 @@ use tokio_util::sync::CancellationToken;
 use crate::fake::{Answer, Script, call, calls, line, says, tool, transcript, whenever};
 
 fn message(text: &str) -> CustomMessage {
-    CustomMessage {
-        owner: "clock".to_owned(),
-        kind: "reminder".to_owned(),
-        content: vec![ContentBlock::text(text)],
-        display: true,
-        details: Some(RawJson::parse(r#"{"hour":12}"#).unwrap()),
-    }
+    CustomMessage::new("clock".to_owned(), "reminder".to_owned(), vec![ContentBlock::text(text)])
+        .with_details(RawJson::parse(r#"{"hour":12}"#).unwrap())
 }
 
 /// Returns the custom messages in the session, as texts.

@@ -41,40 +41,47 @@ impl Discards {
     }
 }
 
-fn who() -> (String, String) {
-    ("d".to_owned(), "undo".to_owned())
-}
+const REASON: &str = "undo";
 
 #[async_trait]
 impl BeforeModelRequest for Discards {
     async fn before_model_request(&self, _: &CancellationToken, _: &OutgoingRequest) -> RequestDecision {
-        let (by, reason) = who();
         match self.says_so(At::Request) {
-            true => RequestDecision::Refuse(Refusal::for_discarded_turn(by, reason)),
+            true => RequestDecision::Refuse(Refusal::for_discarded_turn(REASON)),
             false => RequestDecision::Send,
         }
+    }
+
+    fn name(&self) -> &str {
+        "d"
     }
 }
 
 #[async_trait]
 impl AfterModelResponse for Discards {
     async fn after_model_response(&self, _: &CancellationToken, _: &ReceivedResponse) -> ResponseDecision {
-        let (by, reason) = who();
         match self.says_so(At::Response) {
-            true => ResponseDecision::Refuse(Refusal::for_discarded_turn(by, reason)),
+            true => ResponseDecision::Refuse(Refusal::for_discarded_turn(REASON)),
             false => ResponseDecision::Keep,
         }
+    }
+
+    fn name(&self) -> &str {
+        "d"
     }
 }
 
 #[async_trait]
 impl BeforeToolExecute for Discards {
     async fn before_tool_execute(&self, _: &CancellationToken, _: &ToolCall) -> ToolDecision {
-        let (by, reason) = who();
         match self.says_so(At::Call) {
-            true => ToolDecision::Refuse(Refusal::new(RefusalScope::DiscardedTurn, by, reason)),
+            true => ToolDecision::Refuse(Refusal::new(RefusalScope::DiscardedTurn, REASON)),
             false => ToolDecision::Allow,
         }
+    }
+
+    fn name(&self) -> &str {
+        "d"
     }
 }
 
@@ -86,11 +93,14 @@ impl AfterToolExecute for Discards {
         _: &FinishedCall,
         output: ToolOutput,
     ) -> ResultDecision {
-        let (by, reason) = who();
         match self.says_so(At::Result) {
-            true => ResultDecision::Refuse(Refusal::for_discarded_turn(by, reason)),
+            true => ResultDecision::Refuse(Refusal::for_discarded_turn(REASON)),
             false => output.into(),
         }
+    }
+
+    fn name(&self) -> &str {
+        "d"
     }
 }
 

@@ -13,8 +13,8 @@ use haft_protocol::ids::ExtensionName;
 use crate::fake::{Script, call, calls, run, says, tool};
 
 fn displayed(text: &str) -> ToolOutput {
-    let display = DisplayText { by: ExtensionName::new("cache"), text: text.into() };
-    ToolOutput { display: Some(display), ..ToolOutput::text("old") }
+    let display = DisplayText::new(ExtensionName::new("cache"), text);
+    ToolOutput::text("old").with_display(display)
 }
 
 /// Answers every call and shows a text.
@@ -23,7 +23,11 @@ struct Answers;
 #[async_trait]
 impl BeforeToolExecute for Answers {
     async fn before_tool_execute(&self, _: &CancellationToken, _: &ToolCall) -> ToolDecision {
-        ToolDecision::Respond { by: "cache".into(), output: displayed("answered") }
+        ToolDecision::Respond { output: displayed("answered") }
+    }
+
+    fn name(&self) -> &str {
+        "cache"
     }
 }
 
@@ -35,7 +39,7 @@ impl ApproveTool for Approves {
     async fn approve_tool(&self, _: &CancellationToken, _: &ToolCall) -> ApproverDecision {
         match self.0 {
             true => ApproverDecision::Approve,
-            false => ApproverDecision::Deny { by: "person".into(), reason: "no".into() },
+            false => ApproverDecision::Deny { reason: "no".into() },
         }
     }
 }
@@ -53,8 +57,12 @@ impl AfterToolExecute for Edits {
     ) -> ResultDecision {
         match self.0 {
             true => ResultDecision::Show(displayed("edited")),
-            false => ResultDecision::Refuse(Refusal::for_turn("redactor", "secret")),
+            false => ResultDecision::Refuse(Refusal::for_turn("secret")),
         }
+    }
+
+    fn name(&self) -> &str {
+        "redactor"
     }
 }
 

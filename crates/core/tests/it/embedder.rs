@@ -3,9 +3,10 @@
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use haft_core::error::TurnErrorKind;
 use haft_core::hooks::{
     AgentStart, AgentStartAdditions, ApproverDecision, BeforeAgentStart, BeforeTurn, HookSet, Observer,
-    PromptSection, TurnDecision,
+    PromptSection, TurnDecision, allow, deny,
 };
 use haft_core::model::{Model, ModelRequest};
 use haft_core::prompt::SystemPrompt;
@@ -13,10 +14,11 @@ use haft_core::session::{EntryId, Session};
 use haft_core::tool::{NoArgs, Tool, ToolOutput, ToolSet, ToolSpec, function};
 use haft_core::{Agent, BuildError, CancellationToken, InvalidToolError};
 use haft_protocol::RawJson;
-use haft_protocol::content::ToolCall;
+use haft_protocol::content::{ContentBlock, Image, ToolCall};
 use haft_protocol::event::AgentEvent;
+use haft_protocol::message::Message;
 
-use crate::fake::{Script, call, calls, run, says, tool};
+use crate::fake::{Answer, Script, call, calls, run, says, tool};
 
 #[tokio::test]
 async fn closures_observe_and_approve() {
@@ -56,8 +58,12 @@ impl BeforeTurn for Guard {
     async fn before_turn(&self, _: &CancellationToken, step: u32) -> TurnDecision {
         match step {
             1 => TurnDecision::Allow,
-            _ => TurnDecision::Block { by: "guard".into(), reason: "one step".into() },
+            _ => TurnDecision::Block { reason: "one step".into() },
         }
+    }
+
+    fn name(&self) -> &str {
+        "guard"
     }
 }
 
@@ -87,6 +93,11 @@ async fn one_value_serves_several_hooks() {
     let seen = *guard.events.lock().unwrap();
     assert!(seen > 5, "{seen}");
 
+    let names = format!("{:?}", HookSet::from(Guard::clone(&guard)));
+    assert!(
+        names.contains(r#"before_turn: ["guard"]"#) && names.contains(r#"observers: ["a hook"]"#),
+        "{names}"
+    );
     let as_set = script().tool(echo()).hooks(Guard::clone(&guard)).build().unwrap();
     assert_eq!(run(&as_set).await.1.unwrap_err().to_string(), "turn blocked by guard: one step");
     assert_eq!(*guard.events.lock().unwrap(), 2 * seen);
@@ -112,7 +123,7 @@ fn system_prompts(script: &Script) -> Vec<String> {
 
 #[tokio::test]
 async fn text_of_the_embedder_reaches_the_model_unchanged() {
-    let facts = || SystemPrompt { facts: vec!["Date: today".into()], ..SystemPrompt::default() };
+    let facts = || SystemPrompt::default().with_facts(vec!["Date: today".into()]);
     let expect = format!("You sell tea.\n\nDate: today\n\n{}", house_rules());
     let script = Script::new(vec![says("ok"), says("ok")]);
     let agents = [
@@ -137,7 +148,7 @@ async fn new_system_prompt_applies_to_the_next_request_and_keeps_the_transcript(
     let agent = script.agent().instructions("You sell tea.").tool(swap).build().unwrap();
     slot.set(agent.clone()).unwrap();
     run(&agent).await.1.unwrap();
-    agent.set_system_prompt(SystemPrompt { facts: vec!["Date: today".into()], ..agent.system_prompt() });
+    agent.set_system_prompt(agent.system_prompt().with_facts(vec!["Date: today".into()]));
     agent.reload().unwrap();
     run(&agent).await.1.unwrap();
     let firsts: Vec<_> = system_prompts(&script).iter().map(|text| text.replace('\n', " ")).collect();
@@ -179,19 +190,23 @@ fn rejects_tools_that_no_model_can_be_offered() {
         let expect = BuildError::InvalidTool(InvalidToolError::Name { tool: bad.into() });
         assert_eq!(build(ToolSpec::new(bad, "")), Err(expect));
     }
-    for bad in [
-        r#"{"type":"string"}"#,
-        r#"{"type":["object","null"]}"#,
-        "{}",
-        "true",
-        r#"{"type":"nope"}"#,
-        r#"{"type":"object","properties":[]}"#,
+    let top = r#"write `"type": "object"` at the top of the schema"#;
+    let object = r#"describe an object that has the value as a property"#;
+    for (bad, advice) in [
+        (r#"{"type":"string"}"#, object),
+        (r#"{"type":["object","null"]}"#, top),
+        ("{}", top),
+        (r##"{"$ref":"#/$defs/a","$defs":{"a":{"type":"object"}}}"##, top),
+        ("true", "must be a JSON object"),
+        (r#"{"type":"nope"}"#, "nope"),
+        (r#"{"type":"object","properties":[]}"#, "properties"),
     ] {
         let error = build(with_schema(bad)).unwrap_err();
         let BuildError::InvalidTool(InvalidToolError::Schema { tool, .. }) = &error else {
             panic!("{error:?}")
         };
         assert_eq!(tool, "good");
+        assert!(error.to_string().contains(advice), "{bad}: {error}");
     }
 }
 
@@ -236,11 +251,58 @@ async fn events_name_the_entries_to_fork_from() {
 fn usage_adds_up_and_ids_are_parsed() {
     use haft_protocol::ids::ToolCallId;
     use haft_protocol::message::TokenUsage;
-    let usage = TokenUsage { input: 1, cost_usd: 0.5, ..TokenUsage::default() };
-    let expect = TokenUsage { input: 3, cost_usd: 1.5, ..TokenUsage::default() };
+    let usage = TokenUsage::default().with_input(1).with_cost_usd(0.5);
+    let expect = TokenUsage::default().with_input(3).with_cost_usd(1.5);
     assert_eq!([usage, usage + usage].into_iter().sum::<TokenUsage>(), expect);
     assert_eq!("t1".parse(), Ok(ToolCallId::new("t1")));
     assert_eq!("t\x1b".parse::<ToolCallId>().unwrap_err().to_string(), "control character U+001B");
     let call = ToolCall { id: ToolCallId::new("t1"), name: "a".into(), args: RawJson::empty_object() };
     assert!(serde_json::to_string(&call).is_ok());
+}
+
+#[tokio::test]
+async fn empty_prompt_is_refused_before_anything_is_recorded() {
+    let script = Script::new(vec![says("a picture")]);
+    let agent = script.agent().build().unwrap();
+    for empty in ["", " \n"] {
+        let error = agent.prompt(empty).await.unwrap_err();
+        assert_eq!(error.kind, TurnErrorKind::EmptyPrompt);
+        assert_eq!(format!("{error:?}"), "the prompt is empty; add text or an image");
+    }
+    assert!(agent.messages().is_empty() && script.requests.lock().unwrap().is_empty());
+
+    let image = ContentBlock::Image(Image { mime_type: "image/png".into(), data: "iVBORw0KGgo=".into() });
+    assert_eq!(agent.prompt(vec![image]).await.unwrap(), "a picture");
+    let summaries: Vec<_> = agent.messages().iter().map(Message::summary).collect();
+    assert_eq!(summaries, ["[image]", "a picture"]);
+}
+
+#[tokio::test]
+async fn second_run_fails_only_while_the_first_is_polled() {
+    let hanging = Answer { items: vec![], hangs: true };
+    let script = Script::new(vec![says("second"), hanging, says("fourth")]);
+    let agent = script.agent().build().unwrap();
+    let mut first = agent.prompt("one");
+    assert_eq!(agent.prompt("two").await.unwrap(), "second");
+    assert!(first.next().await.is_some());
+    assert_eq!(agent.prompt("three").await.unwrap_err().kind, TurnErrorKind::Busy);
+    drop(first);
+    assert_eq!(agent.prompt("four").await.unwrap(), "fourth");
+}
+
+#[tokio::test]
+async fn closure_denies_a_call_with_a_reason() {
+    let script =
+        Script::new(vec![calls(vec![call("1", "echo", "{}"), call("2", "other", "{}")]), says("done")]);
+    let agent = script.agent().tools([echo("echo"), echo("other")]);
+    let agent = agent.approve(async |_, call: ToolCall| match call.name.as_str() {
+        "echo" => allow(),
+        _ => deny("only echo is allowed"),
+    });
+    let agent = agent.build().unwrap();
+    agent.prompt("go").await.unwrap();
+    let messages = agent.messages();
+    let results: Vec<_> = messages.iter().filter(|message| matches!(message, Message::Tool(_))).collect();
+    assert!(!results[0].text().contains("allowed"), "{results:?}");
+    assert!(results[1].text().contains("only echo is allowed"), "{results:?}");
 }

@@ -8,9 +8,9 @@ use futures::{StreamExt, stream};
 use haft_core::error::TurnError;
 use haft_core::hooks::Observer;
 use haft_core::model::{
-    Model, ModelError, ModelEvent, ModelFacts, ModelInfo, ModelRequest, ModelResponse, ModelStream,
+    Model, ModelError, ModelEvent, ModelFacts, ModelId, ModelRequest, ModelResponse, ModelStream,
 };
-use haft_core::tool::{Tool, ToolConcurrency, ToolContext, ToolOutput, ToolOwner, ToolSpec};
+use haft_core::tool::{Tool, ToolConcurrency, ToolContext, ToolOutput, ToolSpec};
 use haft_core::{Agent, AgentBuilder};
 use haft_protocol::RawJson;
 use haft_protocol::content::{ToolCall, joined_text};
@@ -52,12 +52,12 @@ impl Script {
 
 #[async_trait]
 impl Model for Script {
-    fn info(&self) -> ModelInfo {
-        ModelInfo { provider: "script".into(), model: self.name.unwrap_or("test").into() }
+    fn info(&self) -> ModelId {
+        ModelId { provider: "script".into(), model: self.name.unwrap_or("test").into() }
     }
 
     fn facts(&self) -> ModelFacts {
-        ModelFacts { window: self.window, ..ModelFacts::default() }
+        ModelFacts::default().with_window(self.window)
     }
 
     async fn stream(&self, _: CancellationToken, request: ModelRequest) -> Result<ModelStream, ModelError> {
@@ -86,8 +86,8 @@ pub(crate) fn answer(text: Option<&str>, calls: Vec<ToolCall>, stop: StopCause) 
     let mut content: Vec<_> =
         text.iter().map(|text| AssistantBlock::Text { text: (*text).to_owned() }).collect();
     content.extend(calls.into_iter().map(AssistantBlock::ToolCall));
-    let usage = TokenUsage { input: 10, output: 1, ..TokenUsage::default() };
-    items.push(Ok(ModelEvent::Done(ModelResponse { content, stop, usage, native: None })));
+    let usage = TokenUsage::default().with_input(10).with_output(1);
+    items.push(Ok(ModelEvent::Done(ModelResponse::new(content, stop).with_usage(usage))));
     Answer { items, hangs: false }
 }
 
@@ -118,16 +118,11 @@ impl<F: Fn(&str) -> ToolOutput + Send + Sync> Tool for FnTool<F> {
 
 pub(crate) fn spec(name: &str, concurrency: ToolConcurrency) -> Arc<ToolSpec> {
     let schema = r#"{"type":"object","properties":{"n":{"type":"integer"}},"additionalProperties":false}"#;
-    Arc::new(ToolSpec {
-        name: name.into(),
-        description: format!("The {name} tool."),
-        schema: RawJson::parse(schema).unwrap(),
-        guidelines: vec![],
-        label: None,
-        snippet: None,
-        owner: ToolOwner::Embedder,
-        concurrency,
-    })
+    Arc::new(
+        ToolSpec::new(name, format!("The {name} tool."))
+            .with_schema(RawJson::parse(schema).unwrap())
+            .with_concurrency(concurrency),
+    )
 }
 
 /// Calls a closure with the agent at every event.

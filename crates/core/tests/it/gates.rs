@@ -23,13 +23,14 @@ use crate::fake::{Script, call, calls, run, says, tool, transcript};
 /// Returns its decisions in order, then allows; records its queries.
 #[derive(Clone, Default)]
 struct Gate {
+    name: &'static str,
     decisions: Arc<Mutex<VecDeque<ToolDecision>>>,
     asked: Arc<Mutex<Vec<String>>>,
 }
 
 impl Gate {
-    fn new(decisions: Vec<ToolDecision>) -> Self {
-        Self { decisions: Arc::new(Mutex::new(decisions.into())), asked: Arc::default() }
+    fn new(name: &'static str, decisions: Vec<ToolDecision>) -> Self {
+        Self { name, decisions: Arc::new(Mutex::new(decisions.into())), asked: Arc::default() }
     }
 
     fn asked(&self) -> Vec<String> {
@@ -43,14 +44,14 @@ impl BeforeToolExecute for Gate {
         self.asked.lock().unwrap().push(call.args.to_string());
         self.decisions.lock().unwrap().pop_front().unwrap_or(ToolDecision::Allow)
     }
+
+    fn name(&self) -> &str {
+        self.name
+    }
 }
 
-fn rewrite(by: &str, args: &str) -> ToolDecision {
-    ToolDecision::Rewrite { by: by.into(), tool: None, args: RawJson::parse(args).unwrap() }
-}
-
-fn block(by: &str, reason: &str) -> ToolDecision {
-    ToolDecision::block(by, reason)
+fn rewrite(args: &str) -> ToolDecision {
+    ToolDecision::Rewrite { tool: None, args: RawJson::parse(args).unwrap() }
 }
 
 fn script() -> Script {
@@ -59,7 +60,7 @@ fn script() -> Script {
 
 #[tokio::test]
 async fn tool_receives_rewritten_arguments_and_transcript_keeps_original() {
-    let (first, second) = (Gate::default(), Gate::new(vec![rewrite("b", r#"{"n":2}"#)]));
+    let (first, second) = (Gate::default(), Gate::new("b", vec![rewrite(r#"{"n":2}"#)]));
     let agent = script()
         .agent()
         .tool(tool("echo", |args| ToolOutput::text(args)))
@@ -84,21 +85,21 @@ fn interventions(agent: &Agent) -> Vec<HookIntervention> {
 
 #[tokio::test]
 async fn session_records_interventions_in_a_call() {
-    let respond = ToolDecision::Respond { by: "c".into(), output: ToolOutput::text("cached") };
-    let stop = ToolDecision::Refuse(Refusal::new(RefusalScope::Turn, "d", "enough"));
+    let respond = ToolDecision::Respond { output: ToolOutput::text("cached") };
+    let stop = ToolDecision::Refuse(Refusal::new(RefusalScope::Turn, "enough"));
     let cases = [
         (ToolDecision::Allow, None),
-        (rewrite("a", r#"{"n":1}"#), None),
-        (rewrite("a", r#"{"n":2}"#), Some((InterventionAction::Rewritten, "a"))),
-        (block("b", "no"), Some((InterventionAction::Blocked, "b"))),
-        (respond, Some((InterventionAction::Answered, "c"))),
-        (stop, Some((InterventionAction::TurnEnded, "d"))),
+        (rewrite(r#"{"n":1}"#), None),
+        (rewrite(r#"{"n":2}"#), Some((InterventionAction::Rewritten, "a"))),
+        (ToolDecision::block("no"), Some((InterventionAction::Blocked, "a"))),
+        (respond, Some((InterventionAction::Answered, "a"))),
+        (stop, Some((InterventionAction::TurnEnded, "a"))),
     ];
     for (decision, expect) in cases {
         let agent = script()
             .agent()
             .tool(tool("echo", |args| ToolOutput::text(args)))
-            .before_tool_execute(Gate::new(vec![decision]))
+            .before_tool_execute(Gate::new("a", vec![decision]))
             .build()
             .unwrap();
         let (_, _ended) = run(&agent).await;
@@ -110,12 +111,12 @@ async fn session_records_interventions_in_a_call() {
 
 #[tokio::test]
 async fn earlier_hook_can_block_after_a_late_rewrite() {
-    let first = Gate::new(vec![ToolDecision::Allow, block("a", "not with 2")]);
+    let first = Gate::new("a", vec![ToolDecision::Allow, ToolDecision::block("not with 2")]);
     let agent = script()
         .agent()
         .tool(tool("echo", |_| panic!("must not run")))
         .before_tool_execute(first)
-        .before_tool_execute(Gate::new(vec![rewrite("b", r#"{"n":2}"#)]))
+        .before_tool_execute(Gate::new("b", vec![rewrite(r#"{"n":2}"#)]))
         .build()
         .unwrap();
     let (events, _) = run(&agent).await;
@@ -129,7 +130,7 @@ async fn invalid_rewritten_arguments_block_the_call() {
         let agent = script()
             .agent()
             .tool(tool("echo", |_| panic!("must not run")))
-            .before_tool_execute(Gate::new(vec![rewrite("b", args)]))
+            .before_tool_execute(Gate::new("b", vec![rewrite(args)]))
             .build()
             .unwrap();
         let (events, _) = run(&agent).await;
@@ -144,11 +145,11 @@ async fn invalid_rewritten_arguments_block_the_call() {
 #[tokio::test]
 async fn abort_reports_every_result_before_the_end() {
     let three = vec![call("t1", "echo", "{}"), call("t2", "echo", "{}"), call("t3", "echo", "{}")];
-    let abort = ToolDecision::Refuse(Refusal::new(RefusalScope::Turn, "a", "stop"));
+    let abort = ToolDecision::Refuse(Refusal::new(RefusalScope::Turn, "stop"));
     let agent = Script::new(vec![calls(three)])
         .agent()
         .tool(tool("echo", |_| panic!("must not run")))
-        .before_tool_execute(Gate::new(vec![block("a", "not this one"), abort]))
+        .before_tool_execute(Gate::new("a", vec![ToolDecision::block("not this one"), abort]))
         .build()
         .unwrap();
     let (events, _) = run(&agent).await;
@@ -169,11 +170,11 @@ async fn abort_reports_every_result_before_the_end() {
 
 #[tokio::test]
 async fn abort_leaves_no_call_without_a_result() {
-    let abort = ToolDecision::Refuse(Refusal::new(RefusalScope::Turn, "a", "stop"));
+    let abort = ToolDecision::Refuse(Refusal::new(RefusalScope::Turn, "stop"));
     let agent = Script::new(vec![calls(vec![call("t1", "echo", "{}"), call("t2", "echo", "{}")])])
         .agent()
         .tool(tool("echo", |_| panic!("must not run")))
-        .before_tool_execute(Gate::new(vec![ToolDecision::Allow, abort]))
+        .before_tool_execute(Gate::new("a", vec![ToolDecision::Allow, abort]))
         .build()
         .unwrap();
     let (_, outcome) = run(&agent).await;
@@ -208,13 +209,15 @@ struct Source(Gate);
 
 impl HookSource for Source {
     fn hooks(&self) -> HookSet {
-        HookSet { before_tool_execute: vec![Arc::new(self.0.clone())], ..HookSet::default() }
+        let mut hooks = HookSet::default();
+        hooks.before_tool_execute.push(Arc::new(self.0.clone()));
+        hooks
     }
 }
 
 #[tokio::test]
 async fn source_hooks_are_asked_after_the_agents_own() {
-    let own = Gate::new(vec![rewrite("own", r#"{"n":5}"#)]);
+    let own = Gate::new("own", vec![rewrite(r#"{"n":5}"#)]);
     let late = Gate::default();
     let agent = script()
         .agent()
@@ -291,7 +294,7 @@ async fn gates_run_concurrently_on_rewritten_arguments() {
         .agent()
         .tool(tool("echo", |args| ToolOutput::text(args)))
         .before_tool_execute(gates[0].clone())
-        .before_tool_execute(Gate::new(vec![rewrite("r", r#"{"n":2}"#)]))
+        .before_tool_execute(Gate::new("r", vec![rewrite(r#"{"n":2}"#)]))
         .before_tool_execute(gates[1].clone())
         .build()
         .unwrap();
@@ -308,8 +311,8 @@ async fn gates_run_concurrently_on_rewritten_arguments() {
 async fn first_refusing_gate_decides_without_waiting_for_later_ones() {
     let gates = [
         Slow::new("a", 2, ToolDecision::Allow),
-        Slow::new("b", 3, block("b", "not so")),
-        Slow::new("c", 1, block("c", "never")),
+        Slow::new("b", 3, ToolDecision::block("not so")),
+        Slow::new("c", 1, ToolDecision::block("never")),
         Slow::new("d", 9, ToolDecision::Allow),
     ];
     let start = tokio::time::Instant::now();
@@ -322,7 +325,7 @@ async fn first_refusing_gate_decides_without_waiting_for_later_ones() {
 
 #[tokio::test(start_paused = true)]
 async fn gate_is_not_asked_about_other_tools() {
-    let other = Slow { tool: "bash", ..Slow::new("a", 1, block("a", "no")) };
+    let other = Slow { tool: "bash", ..Slow::new("a", 1, ToolDecision::block("no")) };
     let (events, _) = run(&gated([other.clone()])).await;
     assert_eq!((result_of(&events), other.told()), (r#"result t1 {"n":1}"#, vec![]));
 }
@@ -348,7 +351,7 @@ async fn blocks_call_when_hooks_exceed_the_budget() {
 #[tokio::test(start_paused = true)]
 async fn after_block_is_outside_the_budget_and_can_end_the_run() {
     let then = AfterBlock::AbortAgent { reason: "it keeps failing".into() };
-    let gate = Slow { then, ..Slow::new("guard", 1, block("guard", "broken")) };
+    let gate = Slow { then, ..Slow::new("guard", 1, ToolDecision::block("broken")) };
     let (events, outcome) = run(&gated([gate])).await;
     let (by, reason) = ("guard".to_owned(), "it keeps failing".to_owned());
     assert_eq!(outcome.unwrap_err().kind, TurnErrorKind::Stopped { by, reason });
@@ -358,11 +361,11 @@ async fn after_block_is_outside_the_budget_and_can_end_the_run() {
 
 #[tokio::test]
 async fn agent_abort_ends_the_run_with_its_own_error() {
-    let abort = ToolDecision::Refuse(Refusal::new(RefusalScope::Run, "a", "unsafe"));
+    let abort = ToolDecision::Refuse(Refusal::new(RefusalScope::Run, "unsafe"));
     let agent = script()
         .agent()
         .tool(tool("echo", |_| panic!("must not run")))
-        .before_tool_execute(Gate::new(vec![abort]))
+        .before_tool_execute(Gate::new("a", vec![abort]))
         .build()
         .unwrap();
     let (events, outcome) = run(&agent).await;
@@ -379,8 +382,8 @@ async fn reports_rewrite_conflicts() {
     let agent = script()
         .agent()
         .tool(tool("echo", |args| ToolOutput::text(args)))
-        .before_tool_execute(Gate::new(vec![rewrite("a", r#"{"n":2}"#)]))
-        .before_tool_execute(Gate::new(vec![rewrite("b", r#"{"n":3}"#)]))
+        .before_tool_execute(Gate::new("a", vec![rewrite(r#"{"n":2}"#)]))
+        .before_tool_execute(Gate::new("b", vec![rewrite(r#"{"n":3}"#)]))
         .build()
         .unwrap();
     let (events, _) = run(&agent).await;
@@ -391,14 +394,14 @@ async fn reports_rewrite_conflicts() {
 
 #[tokio::test]
 async fn hook_response_is_marked_and_passes_all_gates() {
-    let respond = ToolDecision::Respond { by: "cache".into(), output: ToolOutput::text("old") };
+    let respond = ToolDecision::Respond { output: ToolOutput::text("old") };
     let answered = |gate: Slow| {
         let builder = script().agent().tool(tool("echo", |_| panic!("must not run")));
-        let builder = builder.before_tool_execute(Gate::new(vec![respond.clone()]));
+        let builder = builder.before_tool_execute(Gate::new("cache", vec![respond.clone()]));
         builder.before_tool_execute(gate).build().unwrap()
     };
     let (events, _) = run(&answered(Slow::new("guard", 0, ToolDecision::Allow))).await;
     assert_eq!(result_of(&events), "result t1 (by cache) old");
-    let (events, _) = run(&answered(Slow::new("guard", 0, block("guard", "no")))).await;
+    let (events, _) = run(&answered(Slow::new("guard", 0, ToolDecision::block("no")))).await;
     assert_eq!(result_of(&events), "result t1 error no");
 }

@@ -216,7 +216,7 @@ async fn steering_skips_pending_calls_if_configured() {
 }
 
 fn handled(text: &str) -> ToolOutput {
-    ToolOutput { handled: true, ..ToolOutput::text(text) }
+    ToolOutput::text(text).with_handled(true)
 }
 
 fn handling(script: &Script) -> Agent {
@@ -257,7 +257,7 @@ async fn queued_message_is_answered_after_handled_results() {
 }
 
 fn final_tool() -> impl Tool + 'static {
-    tool("finish", |_| ToolOutput { terminate: true, ..ToolOutput::text("finished") })
+    tool("finish", |_| ToolOutput::text("finished").with_terminate(true))
 }
 
 #[tokio::test]

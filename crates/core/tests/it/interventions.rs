@@ -47,7 +47,7 @@ impl AfterToolExecute for Hides {
         output: ToolOutput,
     ) -> ResultDecision {
         let text = haft_protocol::content::joined_text(&output.content);
-        ToolOutput { content: ToolOutput::text(text.replace(self.0, "…")).content, ..output }.into()
+        output.with_content(ToolOutput::text(text.replace(self.0, "…")).content).into()
     }
 
     fn name(&self) -> &str {
@@ -81,12 +81,16 @@ impl BeforeAssistantMessage for Censor {
     async fn before_assistant_message(&self, _: &CancellationToken, _: &str) -> MessageDecision {
         self.0.clone()
     }
+
+    fn name(&self) -> &str {
+        "censor"
+    }
 }
 
 #[tokio::test]
 async fn records_hooks_that_changed_a_message() {
-    let replace = |text: &str| MessageDecision::Replace { by: "censor".into(), text: text.into() };
-    let suppress = MessageDecision::Suppress { by: "censor".into(), reason: String::new() };
+    let replace = |text: &str| MessageDecision::Replace { text: text.into() };
+    let suppress = MessageDecision::Suppress { reason: String::new() };
     for (decision, mark) in [
         (replace("hm"), Some("message replaced by censor")),
         (suppress, Some("message hidden by censor")),
@@ -109,9 +113,13 @@ impl BeforeTurn for Once {
     async fn before_turn(&self, _: &CancellationToken, step: u32) -> TurnDecision {
         match step {
             1 => TurnDecision::Allow,
-            2 => TurnDecision::Block { by: "clock".into(), reason: "late".into() },
+            2 => TurnDecision::Block { reason: "late".into() },
             _ => panic!("the turn is over"),
         }
+    }
+
+    fn name(&self) -> &str {
+        "clock"
     }
 }
 

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use haft_core::hooks::{BeforeAssistantMessage, MessageDecision};
 use haft_core::model::{ModelEvent, ModelResponse};
-use haft_protocol::message::{AssistantBlock, StopCause, TokenUsage};
+use haft_protocol::message::{AssistantBlock, StopCause};
 use tokio_util::sync::CancellationToken;
 
 use crate::fake::{Answer, Script, run, says, transcript};
@@ -14,9 +14,7 @@ struct Redact;
 impl BeforeAssistantMessage for Redact {
     async fn before_assistant_message(&self, _: &CancellationToken, text: &str) -> MessageDecision {
         match text.contains("SECRET") {
-            true => {
-                MessageDecision::Replace { by: "redact".into(), text: text.replace("SECRET", "[redacted]") }
-            }
+            true => MessageDecision::Replace { text: text.replace("SECRET", "[redacted]") },
             false => MessageDecision::Show,
         }
     }
@@ -28,7 +26,11 @@ struct Mute(bool);
 impl BeforeAssistantMessage for Mute {
     async fn before_assistant_message(&self, _: &CancellationToken, _: &str) -> MessageDecision {
         assert!(!self.0, "boom");
-        MessageDecision::Suppress { by: "mute".into(), reason: "quiet hours".into() }
+        MessageDecision::Suppress { reason: "quiet hours".into() }
+    }
+
+    fn name(&self) -> &str {
+        "mute"
     }
 }
 
@@ -83,8 +85,7 @@ async fn hides_thinking_while_an_interceptor_exists() {
         AssistantBlock::Thinking { text: "SECRET".into() },
         AssistantBlock::Text { text: "fine".into() },
     ];
-    let done =
-        ModelResponse { content: blocks, stop: StopCause::End, usage: TokenUsage::default(), native: None };
+    let done = ModelResponse::new(blocks, StopCause::End);
     let thinks = || Answer {
         items: vec![Ok(ModelEvent::Thinking("SECRET".into())), Ok(ModelEvent::Done(done.clone()))],
         hangs: false,

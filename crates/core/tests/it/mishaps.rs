@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use haft_core::compact::PendingCompaction;
 use haft_core::error::TurnErrorKind;
 use haft_core::hooks::{BeforeCompact, CancellationToken, CompactDecision};
-use haft_core::model::{ModelError, ModelErrorKind, ModelEvent, ModelInfo, ThinkingLevel};
+use haft_core::model::{ModelError, ModelErrorKind, ModelEvent, ModelId, ThinkingLevel};
 use haft_core::session::entry::{EntryBody, SessionEntry};
 use haft_core::session::{NOT_RUN, Session};
 use haft_core::tool::ToolOutput;
@@ -43,7 +43,7 @@ fn user(text: &str) -> Message {
 }
 
 fn said(content: Vec<AssistantBlock>) -> Message {
-    Message::Assistant(AssistantMessage { content, time: Rfc3339Time("T".into()), native: None })
+    Message::Assistant(AssistantMessage::new(content, Rfc3339Time("T".into())))
 }
 
 /// Creates about 3,000 tokens of old conversation.
@@ -164,7 +164,7 @@ struct Last(Arc<AtomicBool>);
 impl BeforeCompact for Last {
     async fn before_compact(&self, _: &CancellationToken, _: &PendingCompaction) -> CompactDecision {
         self.0.store(true, Ordering::SeqCst);
-        CompactDecision::Replace { by: "notes".into(), summary: "short".into(), first_kept: None }
+        CompactDecision::Replace { summary: "short".into(), first_kept: None }
     }
 }
 
@@ -202,7 +202,7 @@ fn answers(agent: &Agent) -> Vec<String> {
 
 #[tokio::test]
 async fn answer_after_an_overflow_names_its_model() {
-    let info = |model: &str| ModelInfo { provider: "script".into(), model: model.into() };
+    let info = |model: &str| ModelId { provider: "script".into(), model: model.into() };
     let fallback =
         ModelEvent::Fallback { from: info("test"), to: info("other"), message: "overloaded".into() };
     let other = ModelEvent::Answering(info("other"));
@@ -215,7 +215,7 @@ async fn answer_after_an_overflow_names_its_model() {
 
 #[tokio::test]
 async fn answer_is_recorded_for_the_model_named_by_the_stream() {
-    let who = ModelInfo { provider: "script".into(), model: "other".into() };
+    let who = ModelId { provider: "script".into(), model: "other".into() };
     let mut answer = says("ok");
     answer.items.insert(0, Ok(ModelEvent::Answering(who)));
     let script = Script::new(vec![answer, says("ok")]);
@@ -242,15 +242,12 @@ async fn completes_calls_of_an_initial_transcript() {
     let asks = || said(two.iter().cloned().map(AssistantBlock::ToolCall).collect());
     let result = |id: &str| {
         let output = ToolOutput::text("x");
-        Message::Tool(haft_protocol::message::ToolMessage {
-            call_id: haft_protocol::ids::ToolCallId::new(id),
-            name: "echo".into(),
-            content: output.content,
-            is_error: false,
-            extension: None,
-            details: None,
-            time: Rfc3339Time("T".into()),
-        })
+        Message::Tool(haft_protocol::message::ToolMessage::new(
+            haft_protocol::ids::ToolCallId::new(id),
+            "echo",
+            output.content,
+            Rfc3339Time("T".into()),
+        ))
     };
     let script = Script::new(vec![says("ok")]);
     let given = vec![result("t0"), asks(), result("t2"), user("stop"), asks()];

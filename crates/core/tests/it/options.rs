@@ -22,13 +22,11 @@ fn two_steps() -> Script {
 async fn every_request_has_the_agents_options() {
     let script = two_steps();
     let agent = script.agent().max_tokens(9).temperature(0.5).top_p(0.9).stop(["END", "STOP"]);
-    let expect = RequestOptions {
-        max_tokens: Some(9),
-        temperature: Some(0.5),
-        top_p: Some(0.9),
-        stop: vec!["END".into(), "STOP".into()],
-        tool_choice: None,
-    };
+    let expect = RequestOptions::default()
+        .with_max_tokens(9)
+        .with_temperature(0.5)
+        .with_top_p(0.9)
+        .with_stop(vec!["END".into(), "STOP".into()]);
     assert_eq!(sent(&script, agent).await, [expect.clone(), expect]);
 }
 
@@ -85,10 +83,13 @@ fn options_that_no_model_accepts_fail_at_build() {
         agent().top_p(1.5),
         agent().top_p(f64::NAN),
         agent().temperature(-1.0),
+        agent().temperature(9.0),
         agent().max_tokens(0),
         agent().stop([""]),
     ];
     for agent in wrong {
         assert!(matches!(agent.build(), Err(BuildError::Options(_))));
     }
+    let error = agent().temperature(9.0).build().unwrap_err();
+    assert_eq!(format!("{error:?}"), "the temperature is 9; set it to at least 0 and at most 2");
 }

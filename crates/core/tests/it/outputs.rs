@@ -3,6 +3,7 @@
 use haft_core::error::OutputError;
 use haft_core::model::OutputSchema;
 use haft_core::protocol::RawJson;
+use haft_core::protocol::event::AgentEvent;
 use haft_core::tool::ToolOutput;
 
 use crate::fake::{Script, call, calls, line, says, tool, transcript};
@@ -87,6 +88,26 @@ async fn failed_run_is_not_corrected() {
     let agent = script.agent().max_steps(1).tool(tool("echo", |_| ToolOutput::text("done"))).build().unwrap();
     let error = agent.prompt("Where?").answer_as::<Place>().await.unwrap_err();
     assert!(matches!(error, OutputError::Turn(_)), "{error:?}");
+}
+
+#[tokio::test]
+async fn corrections_count_as_steps() {
+    let script = Script::new(vec![calls(vec![call("1", "echo", "{}")]), says("one"), says(OSLO)]);
+    let agent = script.agent().max_steps(2).tool(tool("echo", |_| ToolOutput::text("done"))).build().unwrap();
+    let error = agent.prompt("Where?").answer_as::<Place>().await.unwrap_err();
+    assert!(matches!(&error, OutputError::Mismatch { text, .. } if text == "one"), "{error:?}");
+
+    let script = Script::new(vec![says("one"), says("two"), says("three")]);
+    let mut steps = Vec::new();
+    let agent = script.agent().max_steps(2).build().unwrap();
+    let mut run = agent.prompt("Where?").with_output(place_schema());
+    while let Some(event) = run.next().await {
+        if let AgentEvent::TurnStart { step } = event {
+            steps.push(step);
+        }
+    }
+    run.finish().await.unwrap();
+    assert_eq!(steps, [1, 2]);
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use futures::{StreamExt, stream};
 use haft_core::compact::CompactError;
 use haft_core::model::{
-    Model, ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelRequest, ModelResponse, ModelStream,
+    Model, ModelError, ModelErrorKind, ModelEvent, ModelId, ModelRequest, ModelResponse, ModelStream,
 };
 use haft_core::{Agent, CancellationToken, TurnError};
 use haft_protocol::event::AgentEvent;
@@ -25,8 +25,8 @@ enum Broken {
 
 #[async_trait]
 impl Model for Broken {
-    fn info(&self) -> ModelInfo {
-        ModelInfo { provider: "own".into(), model: "broken".into() }
+    fn info(&self) -> ModelId {
+        ModelId { provider: "own".into(), model: "broken".into() }
     }
 
     async fn stream(&self, _: CancellationToken, _: ModelRequest) -> Result<ModelStream, ModelError> {

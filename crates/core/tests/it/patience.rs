@@ -76,7 +76,7 @@ fn check(hooks: Vec<Slow>, takes: u64, expect: &str) {
 #[test]
 fn hook_can_use_its_whole_decision_time() {
     check(vec![slow("a", 59, Some(60))], 59, r#"{"n":1}"#);
-    let refuses = ToolDecision::block("a", "after thinking about it");
+    let refuses = ToolDecision::block("after thinking about it");
     check(vec![Slow { decision: refuses, ..slow("a", 59, Some(60)) }], 59, "error after thinking about it");
     let six = ["a", "b", "c", "d", "e", "f"].map(|name| slow(name, 10, Some(10)));
     check(six.to_vec(), 60, r#"{"n":1}"#);
@@ -86,7 +86,7 @@ fn hook_can_use_its_whole_decision_time() {
 #[test]
 fn decision_time_restarts_for_a_rewrite() {
     let args = RawJson::parse(r#"{"n":2}"#).unwrap();
-    let rewrite = ToolDecision::Rewrite { by: "b".into(), tool: None, args };
+    let rewrite = ToolDecision::Rewrite { tool: None, args };
     let rewriter = Slow { decision: rewrite, ..slow("b", 50, Some(60)) };
     check(vec![slow("a", 50, Some(60)), rewriter], 150, r#"{"n":2}"#);
     let gates = [50, 40].map(|takes| Slow { role: HookRole::Gate, ..slow("a", takes, Some(60)) });

@@ -220,7 +220,7 @@ async fn observers_see_queue_changes() {
     let mut work = agent.prompt("go");
     work.next().await;
     let image = ContentBlock::Image(Image { mime_type: "image/png".into(), data: "AAAA".into() });
-    let _ = agent.steer(Prompt { content: vec![ContentBlock::text("look"), image], custom: None }).unwrap();
+    let _ = agent.steer(vec![ContentBlock::text("look"), image]).unwrap();
     let _ = agent.follow_up("then").unwrap();
     let _ = agent.next_turn("next").unwrap();
     agent.take_queued();

@@ -20,6 +20,7 @@ use crate::fake::{Script, call, calls, run, says, tool, transcript};
 /// A hook with a role in calls of some tools; records its queries and rejected rewrites.
 #[derive(Clone, Default)]
 pub(crate) struct Gate {
+    pub(crate) name: &'static str,
     pub(crate) roles: HashMap<&'static str, HookRole>,
     pub(crate) decisions: Arc<Mutex<VecDeque<ToolDecision>>>,
     pub(crate) asked: Arc<Mutex<Vec<String>>>,
@@ -36,6 +37,10 @@ impl Gate {
     ) -> Self {
         let decisions = Arc::new(Mutex::new(decisions.into()));
         Self { roles: roles.into(), decisions, ..Self::default() }
+    }
+
+    fn named(self, name: &'static str) -> Self {
+        Self { name, ..self }
     }
 
     pub(crate) fn asked(&self) -> Vec<String> {
@@ -65,18 +70,22 @@ impl BeforeToolExecute for Gate {
     fn rewrite_refused(&self, call: &ToolCall, detail: &str) {
         self.refused.lock().unwrap().push(format!("{}: {detail}", call.name));
     }
+
+    fn name(&self) -> &str {
+        self.name
+    }
 }
 
 pub(crate) fn rename(tool: &str, args: &str) -> ToolDecision {
-    ToolDecision::Rewrite { by: "names".into(), tool: Some(tool.into()), args: RawJson::parse(args).unwrap() }
+    ToolDecision::Rewrite { tool: Some(tool.into()), args: RawJson::parse(args).unwrap() }
 }
 
 pub(crate) fn respond(text: &str) -> ToolDecision {
-    ToolDecision::Respond { by: "plugin".into(), output: ToolOutput::text(text) }
+    ToolDecision::Respond { output: ToolOutput::text(text) }
 }
 
-fn block(by: &str) -> ToolDecision {
-    ToolDecision::block(by, "no")
+fn block() -> ToolDecision {
+    ToolDecision::block("no")
 }
 
 fn agent(script: &Script) -> AgentBuilder {
@@ -111,7 +120,7 @@ impl AfterToolExecute for Watches {
 #[tokio::test]
 async fn runs_selected_tool_and_transcript_keeps_the_models_call() {
     let script = script("old");
-    let names = Gate::new([("old", HookRole::Ordered)], vec![rename("new", r#"{"n":2}"#)]);
+    let names = Gate::new([("old", HookRole::Ordered)], vec![rename("new", r#"{"n":2}"#)]).named("names");
     let (guard, watches) = (Gate::new([("new", HookRole::Gate)], vec![]), Watches::default());
     let agent = agent(&script)
         .before_tool_execute(guard.clone())
@@ -147,7 +156,7 @@ async fn runs_selected_tool_and_transcript_keeps_the_models_call() {
 async fn a_gate_of_the_new_tool_can_refuse_it() {
     let script = script("old");
     let names = Gate::new([("old", HookRole::Ordered)], vec![rename("new", "{}")]);
-    let guard = Gate::new([("new", HookRole::Gate)], vec![block("guard")]);
+    let guard = Gate::new([("new", HookRole::Gate)], vec![block()]).named("guard");
     let agent = agent(&script).before_tool_execute(guard).before_tool_execute(names).build().unwrap();
     let (events, _) = run(&agent).await;
     assert!(events.contains(&"blocked t1 by guard: no".to_owned()), "{events:#?}");
@@ -157,7 +166,7 @@ async fn a_gate_of_the_new_tool_can_refuse_it() {
 /// Checks the reason why a hook's selection of another tool is rejected.
 async fn check_refused(tool: &str, args: &str, refused: &str, told: &str) {
     let script = script("old");
-    let names = Gate::new([("old", HookRole::Ordered)], vec![rename(tool, args)]);
+    let names = Gate::new([("old", HookRole::Ordered)], vec![rename(tool, args)]).named("names");
     let agent = agent(&script).before_tool_execute(names.clone()).build().unwrap();
     agent.set_active_tools(Some(vec!["old".to_owned(), "new".to_owned()]));
     run(&agent).await.1.unwrap();
@@ -194,6 +203,7 @@ async fn hook_cannot_select_a_tool_that_is_not_offered() {
 async fn hook_answers_call_of_unregistered_tool() {
     let script = script("plugin_tool");
     let plugin = Gate {
+        name: "plugin",
         takes_unknown: true,
         ..Gate::new([("plugin_tool", HookRole::Ordered)], vec![respond("from the plugin")])
     };
@@ -213,7 +223,7 @@ async fn a_gate_decides_about_unknown_tools_too() {
         takes_unknown: true,
         ..Gate::new([("plugin_tool", HookRole::Ordered)], vec![respond("from the plugin")])
     };
-    let guard = Gate::new([("plugin_tool", HookRole::Gate)], vec![block("guard")]);
+    let guard = Gate::new([("plugin_tool", HookRole::Gate)], vec![block()]);
     let agent = agent(&script).before_tool_execute(plugin).before_tool_execute(guard).build().unwrap();
     run(&agent).await.1.unwrap();
     assert_eq!(transcript(&agent)[2], "tool t1 error no");

@@ -9,7 +9,7 @@ use haft_core::hooks::{
     BeforeModelRequest, CancellationToken, OutgoingRequest, Refusal, RequestDecision, RequestEdit,
 };
 use haft_core::model::{
-    Model, ModelError, ModelErrorKind, ModelInfo, ModelSource, RequestOptions, ThinkingLevel, ToolChoice,
+    Model, ModelError, ModelErrorKind, ModelId, ModelSource, RequestOptions, ThinkingLevel, ToolChoice,
 };
 use haft_core::tool::{ToolOutput, ToolSpec};
 use haft_protocol::RawJson;
@@ -32,7 +32,7 @@ impl Edits {
     }
 
     fn one(edit: RequestEdit) -> Self {
-        Self::new(vec![RequestDecision::Edit { by: "e".into(), edit }])
+        Self::new(vec![RequestDecision::Edit(edit)])
     }
 
     fn refused(&self) -> Vec<String> {
@@ -58,6 +58,10 @@ impl BeforeModelRequest for Edits {
     fn edit_refused(&self, detail: &str) {
         self.refused.lock().unwrap().push(detail.to_owned());
     }
+
+    fn name(&self) -> &str {
+        "cost"
+    }
 }
 
 fn said(text: &str) -> Message {
@@ -76,20 +80,18 @@ fn texts(messages: &[Message]) -> Vec<String> {
 }
 
 fn adds(name: &str) -> RequestEdit {
-    RequestEdit { add_tools: vec![ToolSpec::new(name, "More.")], ..RequestEdit::default() }
+    RequestEdit::default().with_add_tools(vec![ToolSpec::new(name, "More.")])
 }
 
 #[tokio::test]
 async fn edit_affects_one_request_but_not_the_transcript() {
     let script = Script::new(vec![calls(vec![call("t1", "echo", "{}")]), says("ok")]);
-    let options = RequestOptions { max_tokens: Some(9), temperature: Some(0.0), ..RequestOptions::default() };
-    let edit = RequestEdit {
-        messages: Some(vec![said("other")]),
-        add_tools: vec![ToolSpec::new("more", "More.")],
-        options: Some(options.clone()),
-        thinking: Some(ThinkingLevel::High),
-        model: None,
-    };
+    let options = RequestOptions::default().with_max_tokens(9).with_temperature(0.0);
+    let edit = RequestEdit::default()
+        .with_messages(vec![said("other")])
+        .with_add_tools(vec![ToolSpec::new("more", "More.")])
+        .with_options(options.clone())
+        .with_thinking(ThinkingLevel::High);
     let hook = Edits::one(edit);
     let agent = script
         .agent()
@@ -120,7 +122,7 @@ async fn edit_affects_one_request_but_not_the_transcript() {
 async fn later_hooks_see_earlier_edits() {
     let script = Script::new(vec![says("ok")]);
     let second = Edits::one(adds("two"));
-    let edit = RequestEdit { messages: Some(vec![said("first")]), ..adds("one") };
+    let edit = adds("one").with_messages(vec![said("first")]);
     let agent = script
         .agent()
         .before_model_request(Edits::one(edit))
@@ -140,7 +142,7 @@ fn check_refused(edit: RequestEdit, refused: &[&str]) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     runtime.block_on(async {
         let script = Script::new(vec![says("ok")]);
-        let hook = Edits::one(RequestEdit { thinking: Some(ThinkingLevel::Low), ..edit });
+        let hook = Edits::one(edit.with_thinking(ThinkingLevel::Low));
         let agent = script
             .agent()
             .tool(tool("echo", |_| ToolOutput::text("x")))
@@ -163,26 +165,25 @@ fn check_refused(edit: RequestEdit, refused: &[&str]) {
 fn reports_rejected_edits() {
     let none = RequestEdit::default;
     check_refused(none(), &[]);
-    check_refused(RequestEdit { messages: Some(Vec::new()), ..none() }, &["the edit removes all messages"]);
-    let options = |max_tokens, temperature| RequestEdit {
-        options: Some(RequestOptions { max_tokens, temperature, ..RequestOptions::default() }),
-        ..none()
+    check_refused(none().with_messages(Vec::new()), &["the edit removes all messages"]);
+    let options = |max_tokens, temperature| {
+        none()
+            .with_options(RequestOptions::default().with_max_tokens(max_tokens).with_temperature(temperature))
     };
     check_refused(options(Some(0), None), &["max_tokens is 0; set it to at least 1"]);
-    check_refused(options(None, Some(-1.0)), &["the temperature is -1; set it to 0 or more"]);
-    let choice =
-        RequestOptions { tool_choice: Some(ToolChoice::Tool("off".into())), ..RequestOptions::default() };
+    check_refused(options(None, Some(-1.0)), &["the temperature is -1; set it to at least 0 and at most 2"]);
+    let choice = RequestOptions::default().with_tool_choice(ToolChoice::Tool("off".into()));
     check_refused(
-        RequestEdit { options: Some(choice), ..none() },
+        none().with_options(choice),
         &[r#"the tool choice names "off", but no such tool is offered to the model"#],
     );
     check_refused(
-        RequestEdit { model: Some("nobody".into()), ..none() },
+        none().with_model("nobody"),
         &[r#"cannot switch to model "nobody": no other model is available; the request goes to script/test"#],
     );
     // The model's own name does not switch the model.
-    check_refused(RequestEdit { model: Some("test".into()), ..none() }, &[]);
-    check_refused(RequestEdit { model: Some("script/test".into()), ..none() }, &[]);
+    check_refused(none().with_model("test"), &[]);
+    check_refused(none().with_model("script/test"), &[]);
 }
 
 #[test]
@@ -195,7 +196,7 @@ fn hooks_can_only_add_permitted_tools() {
     check_refused(adds("a b"), &[broken]);
     let spec = ToolSpec::new("later", "No schema.").with_schema(RawJson::parse("[]").unwrap());
     check_refused(
-        RequestEdit { add_tools: vec![spec], ..RequestEdit::default() },
+        RequestEdit::default().with_add_tools(vec![spec]),
         &[r#"cannot add the tool "later": its schema is not an object"#],
     );
 }
@@ -205,7 +206,7 @@ struct Other(Arc<dyn Model>);
 
 #[async_trait]
 impl ModelSource for Other {
-    async fn model(&self, name: &str, asked: &ModelInfo) -> Result<Arc<dyn Model>, String> {
+    async fn model(&self, name: &str, asked: &ModelId) -> Result<Arc<dyn Model>, String> {
         match name {
             "other" => Ok(self.0.clone()),
             name => Err(format!("there is no {name} beside {asked}")),
@@ -217,7 +218,7 @@ impl ModelSource for Other {
 async fn hook_selects_another_model_for_one_request() {
     let script = Script::new(vec![says("mine")]);
     let other = Script::new(vec![says("theirs")]).named("other");
-    let wants = || RequestEdit { model: Some("other".into()), ..RequestEdit::default() };
+    let wants = || RequestEdit::default().with_model("other");
     let known: Arc<dyn Model> = Arc::new(other.clone());
     let agent =
         script.agent().before_model_request(Edits::one(wants())).models(Other(known)).build().unwrap();
@@ -240,7 +241,7 @@ async fn hook_selects_another_model_for_one_request() {
 async fn later_hook_can_restore_the_agents_model() {
     let script = Script::new(vec![says("mine")]);
     let known: Arc<dyn Model> = Arc::new(Script::default().named("other"));
-    let wants = |name: &str| RequestEdit { model: Some(name.into()), ..RequestEdit::default() };
+    let wants = |name: &str| RequestEdit::default().with_model(name);
     let agent = script
         .agent()
         .before_model_request(Edits::one(wants("other")))
@@ -255,7 +256,7 @@ async fn later_hook_can_restore_the_agents_model() {
 #[tokio::test]
 async fn reports_unavailable_model_and_uses_the_agents_own() {
     let script = Script::new(vec![says("mine")]);
-    let hook = Edits::one(RequestEdit { model: Some("nobody".into()), ..RequestEdit::default() });
+    let hook = Edits::one(RequestEdit::default().with_model("nobody"));
     let known: Arc<dyn Model> = Arc::new(Script::default().named("other"));
     let agent = script.agent().before_model_request(hook.clone()).models(Other(known)).build().unwrap();
     run(&agent).await.1.unwrap();
@@ -267,13 +268,12 @@ async fn reports_unavailable_model_and_uses_the_agents_own() {
 #[tokio::test]
 async fn adds_results_for_calls_left_without_one_by_an_edit() {
     let script = Script::new(vec![says("ok")]);
-    let asks = AssistantMessage {
-        content: vec![AssistantBlock::ToolCall(call("t9", "echo", "{}"))],
-        time: Rfc3339Time("T".into()),
-        native: None,
-    };
+    let asks = AssistantMessage::new(
+        vec![AssistantBlock::ToolCall(call("t9", "echo", "{}"))],
+        Rfc3339Time("T".into()),
+    );
     let messages = vec![said("a"), Message::Assistant(asks), said("b")];
-    let hook = Edits::one(RequestEdit { messages: Some(messages), ..RequestEdit::default() });
+    let hook = Edits::one(RequestEdit::default().with_messages(messages));
     let agent = script.agent().before_model_request(hook).build().unwrap();
     run(&agent).await.1.unwrap();
     let sent = texts(&script.requests.lock().unwrap()[0].messages);
@@ -283,7 +283,7 @@ async fn adds_results_for_calls_left_without_one_by_an_edit() {
 #[tokio::test]
 async fn refused_request_ends_the_turn_with_its_reason() {
     let script = Script::new(vec![]);
-    let abort = RequestDecision::Refuse(Refusal::for_turn("cost", "over budget"));
+    let abort = RequestDecision::Refuse(Refusal::for_turn("over budget"));
     let agent = script.agent().before_model_request(Edits::new(vec![abort])).build().unwrap();
     let (events, outcome) = run(&agent).await;
     let kind = TurnErrorKind::Blocked { by: "cost".into(), reason: "over budget".into() };

@@ -51,6 +51,10 @@ impl AfterModelResponse for Filter {
     fn suppresses_deltas(&self) -> bool {
         self.holds_back
     }
+
+    fn name(&self) -> &str {
+        "f"
+    }
 }
 
 fn text(text: &str) -> AssistantBlock {
@@ -58,13 +62,13 @@ fn text(text: &str) -> AssistantBlock {
 }
 
 fn edit(content: Vec<AssistantBlock>) -> ResponseDecision {
-    ResponseDecision::Edit { by: "f".into(), content }
+    ResponseDecision::Edit { content }
 }
 
 /// Adds native data that only its provider can read.
 fn native(mut answer: Answer) -> Answer {
     let Some(Ok(ModelEvent::Done(response))) = answer.items.last_mut() else { panic!("no end") };
-    response.native = Some(NativeMessage { origin: "script".into(), data: RawJson::empty_object() });
+    response.native = Some(NativeMessage::new("script", RawJson::empty_object()));
     answer
 }
 
@@ -246,7 +250,7 @@ async fn refused_answer_ends_the_turn_and_leaves_the_conversation() {
     let dir = tempfile::tempdir().unwrap();
     let session = Session::create(dir.path(), Path::new("/work"));
     let script = Script::new(vec![calls(vec![call("t1", "echo", "{}")]), says("fine")]);
-    let abort = ResponseDecision::Refuse(Refusal::for_turn("f", "leak"));
+    let abort = ResponseDecision::Refuse(Refusal::for_turn("leak"));
     let agent = script
         .agent()
         .tool(tool("echo", |_| panic!("it must not run")))

@@ -8,7 +8,7 @@ use haft_core::protocol::RawJson;
 use haft_core::protocol::content::{ContentBlock, ToolCall};
 use haft_core::protocol::ids::ToolCallId;
 use haft_core::protocol::message::{AssistantBlock, AssistantMessage, Message, Rfc3339Time, ToolMessage};
-use haft_core::session::entry::{Compaction, Custom, EntryBody, SessionSettings, Tags, ToolStart};
+use haft_core::session::entry::{Compaction, EntryBody, Tags, ToolStart};
 use haft_core::session::intervention::{HookIntervention, InterventionAction};
 use haft_core::session::{Durability, EntryId, Session};
 
@@ -31,40 +31,26 @@ fn call(id: &str) -> ToolCall {
 
 fn calls(ids: &[&str]) -> EntryBody {
     let content = ids.iter().map(|id| AssistantBlock::ToolCall(call(id))).collect();
-    Message::Assistant(AssistantMessage { content, time: time(), native: None }).into()
+    Message::Assistant(AssistantMessage::new(content, time())).into()
 }
 
 fn start(id: &str) -> EntryBody {
     let ToolCall { id: call_id, name, args } = call(id);
-    ToolStart { call_id, name, args }.into()
+    ToolStart::new(call_id, name, args).into()
 }
 
 fn result(id: &str) -> EntryBody {
-    Message::Tool(ToolMessage {
-        call_id: ToolCallId::new(id),
-        name: "bash".to_owned(),
-        content: vec![ContentBlock::text("done")],
-        is_error: false,
-        extension: None,
-        details: None,
-        time: time(),
-    })
+    Message::Tool(ToolMessage::new(
+        ToolCallId::new(id),
+        "bash".to_owned(),
+        vec![ContentBlock::text("done")],
+        time(),
+    ))
     .into()
 }
 
 fn compaction(first_kept: Option<EntryId>) -> EntryBody {
-    Compaction {
-        summary: "much was done".to_owned(),
-        first_kept,
-        tokens_before: 1,
-        files_read: Vec::new(),
-        files_modified: Vec::new(),
-        by: None,
-        answer: None,
-        used: None,
-        settings: SessionSettings::default(),
-    }
-    .into()
+    Compaction::new("much was done".to_owned(), 1).with_first_kept(first_kept).into()
 }
 
 /// Returns the bytes of a session that `fill` writes.
@@ -203,10 +189,10 @@ async fn readers_agree_on_interventions() {
     let by = || vec!["guard".to_owned()];
     let call_id = Some(ToolCallId::new("a"));
     let done = [
-        HookIntervention { call_id: call_id.clone(), action: InterventionAction::Rewritten, by: by() },
-        HookIntervention { call_id, action: InterventionAction::Edited, by: by() },
-        HookIntervention { call_id: None, action: InterventionAction::Replaced, by: by() },
-        HookIntervention { call_id: None, action: InterventionAction::TurnEnded, by: by() },
+        HookIntervention::new(InterventionAction::Rewritten, by()).with_call_id(call_id.clone()),
+        HookIntervention::new(InterventionAction::Edited, by()).with_call_id(call_id),
+        HookIntervention::new(InterventionAction::Replaced, by()),
+        HookIntervention::new(InterventionAction::TurnEnded, by()),
     ];
     let bytes = session(async |session| {
         add(session, user("one")).await;
@@ -214,8 +200,9 @@ async fn readers_agree_on_interventions() {
         for one in &done {
             add(session, one.to_custom().unwrap().into()).await;
         }
-        let custom = done[0].to_custom().unwrap();
-        add(session, Custom { owner: "guard".to_owned(), ..custom }.into()).await;
+        let mut custom = done[0].to_custom().unwrap();
+        custom.owner = "guard".to_owned();
+        add(session, custom.into()).await;
     })
     .await;
     let dir = tempfile::tempdir().unwrap();
@@ -229,7 +216,7 @@ async fn readers_agree_on_interventions() {
 #[tokio::test]
 async fn readers_agree_on_tags() {
     let tags = |key: &str, value: Option<&str>, replace| {
-        Tags { tags: [(key.to_owned(), value.map(str::to_owned))].into(), replace }.into()
+        Tags::new([(key.to_owned(), value.map(str::to_owned))].into()).with_replace(replace).into()
     };
     let changed = session(async |session| {
         let root = add(session, tags("a", Some("1"), false)).await;

@@ -179,7 +179,7 @@ async fn goes_on_behind(body: EntryBody) -> (Result<(), TurnErrorKind>, Vec<Stri
     let first =
         session.branch().iter().find(|entry| matches!(entry.body, EntryBody::MessageEntry(_))).unwrap().id;
     let body = match body {
-        EntryBody::Compaction(summary) => Compaction { first_kept: Some(first), ..summary }.into(),
+        EntryBody::Compaction(summary) => summary.with_first_kept(first).into(),
         body => body,
     };
     let behind = session.append(body, Durability::Now).await.unwrap();
@@ -194,22 +194,12 @@ async fn goes_on_behind(body: EntryBody) -> (Result<(), TurnErrorKind>, Vec<Stri
 
 #[tokio::test]
 async fn keeps_entries_after_a_failed_answer() {
-    let summary = Compaction {
-        summary: "notes".into(),
-        first_kept: None,
-        tokens_before: 10,
-        files_read: vec![],
-        files_modified: vec![],
-        by: None,
-        answer: None,
-        used: None,
-        settings: Default::default(),
-    };
+    let summary = Compaction::new("notes", 10);
     let (outcome, said) = goes_on_behind(summary.into()).await;
     assert_eq!(outcome, Err(TurnErrorKind::NothingToDo));
     assert!(said[0].contains("notes") && said[2] == "assistant half an ans ", "{said:?}");
     let content = vec![ContentBlock::text("told")];
-    let told = CustomMessage { owner: "ext".into(), kind: "k".into(), content, display: true, details: None };
+    let told = CustomMessage::new("ext", "k", content);
     let (outcome, said) = goes_on_behind(EntryBody::CustomMessage(told)).await;
     assert_eq!(outcome, Ok(()));
     assert_eq!(said, ["user go", "assistant half an ans ", "user told", "assistant ok "]);

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use haft_core::error::TurnErrorKind;
-use haft_core::model::{ModelEvent, ModelInfo, ThinkingLevel};
-use haft_core::session::entry::{Compaction, EntryBody, SessionEntry, SessionSettings};
+use haft_core::model::{ModelEvent, ModelId, ThinkingLevel};
+use haft_core::session::entry::{Compaction, EntryBody, SessionEntry};
 use haft_core::session::{Durability, INTERRUPTED, NOT_RUN, Session};
 use haft_core::tool::{Tool, ToolConcurrency, ToolContext, ToolOutput, ToolSpec};
 use haft_core::{Agent, ContextUsage, Prompt};
@@ -109,7 +109,7 @@ async fn changed_settings_apply_from_the_next_step_and_are_recorded() {
     let resumed =
         second.agent().session(session).tool(tool("other", |_| ToolOutput::text(""))).build().unwrap();
     assert_eq!((resumed.thinking(), resumed.tools().len()), (ThinkingLevel::High, 1));
-    assert_eq!(resumed.model(), ModelInfo { provider: "script".into(), model: "second".into() });
+    assert_eq!(resumed.model(), ModelId { provider: "script".into(), model: "second".into() });
 }
 
 #[tokio::test]
@@ -277,7 +277,8 @@ async fn statistics_match_the_session() {
     let script = Script::new(vec![says("one"), says("two")]);
     let agent = script.agent().session(session.clone()).build().unwrap();
     let empty = agent.stats();
-    assert_eq!(empty.context, ContextUsage { tokens: 0, estimated: 0, window: None });
+    let ContextUsage { tokens, estimated, window, .. } = empty.context;
+    assert_eq!((tokens, estimated, window), (0, 0, None));
     run(&agent).await.1.unwrap();
     let resumed = script.agent().session(session).messages(vec![]).build().unwrap();
     assert_eq!(resumed.stats(), agent.stats());
@@ -286,17 +287,7 @@ async fn statistics_match_the_session() {
     assert!(events.iter().any(|line| line.contains(r#""cumulative":{"input":20"#)), "{events:#?}");
     assert_eq!(resumed.usage().output, 2);
     // A compaction removes messages, but no cost.
-    let compaction = Compaction {
-        summary: "We said hello.".into(),
-        first_kept: None,
-        tokens_before: 22,
-        files_read: Vec::new(),
-        files_modified: Vec::new(),
-        by: None,
-        answer: None,
-        used: None,
-        settings: SessionSettings::default(),
-    };
+    let compaction = Compaction::new("We said hello.", 22);
     let session = resumed.session().clone();
     session.append(compaction, Durability::Soon).await.unwrap();
     let compacted = script.agent().session(session).build().unwrap().stats();
@@ -352,9 +343,6 @@ fn facts_describe_the_current_model() {
 #[test]
 fn prompt_summary_names_images() {
     let image = Image { mime_type: "image/png".into(), data: "iVBORw0KGgo=".into() };
-    let prompt = Prompt {
-        content: vec![ContentBlock::text("what\nis it?"), ContentBlock::Image(image)],
-        custom: None,
-    };
+    let prompt = Prompt::from(vec![ContentBlock::text("what\nis it?"), ContentBlock::Image(image)]);
     assert_eq!(prompt.summary(), "what\nis it?\n[image]");
 }

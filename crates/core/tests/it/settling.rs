@@ -57,7 +57,7 @@ async fn run_goes_on_with_the_message_of_the_first_hook() {
     let agent = agent.build().unwrap();
     run(&agent).await.1.unwrap();
     assert_eq!(transcript(&agent), ["user go", "assistant one ", "user go on 0", "assistant two "]);
-    let about = |text: &str, continued| SettlingRun { text: text.into(), continued };
+    let about = |text: &str, continued| SettlingRun::new(text, continued);
     assert_eq!(*hook.asked.lock().unwrap(), [about("one", 0), about("two", 1)]);
     assert_eq!(*other.asked.lock().unwrap(), [about("two", 1)]);
 }

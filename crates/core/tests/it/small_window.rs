@@ -8,7 +8,7 @@ use futures::{StreamExt, stream};
 use haft_core::compact::PendingCompaction;
 use haft_core::hooks::{BeforeCompact, CancellationToken, CompactDecision};
 use haft_core::model::{
-    Model, ModelError, ModelErrorKind, ModelEvent, ModelFacts, ModelInfo, ModelRequest, ModelResponse,
+    Model, ModelError, ModelErrorKind, ModelEvent, ModelFacts, ModelId, ModelRequest, ModelResponse,
     ModelStream,
 };
 use haft_core::session::entry::{Compaction, EntryBody};
@@ -92,12 +92,12 @@ impl Small {
 
 #[async_trait]
 impl Model for Small {
-    fn info(&self) -> ModelInfo {
-        ModelInfo { provider: "small".into(), model: "8k".into() }
+    fn info(&self) -> ModelId {
+        ModelId { provider: "small".into(), model: "8k".into() }
     }
 
     fn facts(&self) -> ModelFacts {
-        ModelFacts { window: self.known, ..ModelFacts::default() }
+        ModelFacts::default().with_window(self.known)
     }
 
     async fn stream(&self, _: CancellationToken, request: ModelRequest) -> Result<ModelStream, ModelError> {
@@ -109,8 +109,8 @@ impl Model for Small {
             self.refused.fetch_add(1, Ordering::Relaxed);
             return Err(ModelError::new(ModelErrorKind::Overflow, format!("{input} of {WINDOW} tokens")));
         }
-        let usage = TokenUsage { input, output: output as u64, ..TokenUsage::default() };
-        let done = ModelEvent::Done(ModelResponse { content, stop, usage, native: None });
+        let usage = TokenUsage::default().with_input(input).with_output(output as u64);
+        let done = ModelEvent::Done(ModelResponse::new(content, stop).with_usage(usage));
         Ok(stream::iter([Ok(done)]).boxed())
     }
 }
@@ -121,7 +121,7 @@ struct Says(&'static str, usize);
 impl Tool for Says {
     fn spec(&self) -> Arc<ToolSpec> {
         let schema = RawJson::parse(r#"{"type":"object","properties":{"path":{"type":"string"}}}"#).unwrap();
-        Arc::new(ToolSpec { schema, ..(*spec(self.0, ToolConcurrency::Parallel)).clone() })
+        Arc::new((*spec(self.0, ToolConcurrency::Parallel)).clone().with_schema(schema))
     }
 
     async fn execute(&self, _: ToolContext, call: ToolCall) -> ToolOutput {
@@ -136,13 +136,13 @@ struct Third(Arc<AtomicUsize>);
 impl BeforeCompact for Third {
     async fn before_compact(&self, _: &CancellationToken, _: &PendingCompaction) -> CompactDecision {
         match self.0.fetch_add(1, Ordering::Relaxed) % 3 {
-            2 => CompactDecision::Replace {
-                by: "third".into(),
-                summary: "the hook's own summary".into(),
-                first_kept: None,
-            },
+            2 => CompactDecision::Replace { summary: "the hook's own summary".into(), first_kept: None },
             _ => CompactDecision::Default,
         }
+    }
+
+    fn name(&self) -> &str {
+        "third"
     }
 }
 

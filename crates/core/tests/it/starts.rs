@@ -57,16 +57,19 @@ impl BeforeToolExecute for Gate {
     async fn before_tool_execute(&self, _: &CancellationToken, call: &ToolCall) -> ToolDecision {
         // sleep: virtual time
         tokio::time::sleep(Duration::from_secs(1)).await;
-        let by = || "gate".to_owned();
         match call.id.as_str() {
             "rewritten" => {
                 let args = RawJson::parse(r#"{"n":7}"#).unwrap();
-                ToolDecision::Rewrite { by: by(), tool: Some("echo".into()), args }
+                ToolDecision::Rewrite { tool: Some("echo".into()), args }
             }
-            "refused" => ToolDecision::block(by(), "no"),
-            "answered" => ToolDecision::Respond { by: by(), output: ToolOutput::text("here") },
+            "refused" => ToolDecision::block("no"),
+            "answered" => ToolDecision::Respond { output: ToolOutput::text("here") },
             _ => ToolDecision::Allow,
         }
+    }
+
+    fn name(&self) -> &str {
+        "gate"
     }
 }
 
@@ -76,9 +79,13 @@ impl ApproveTool for Gate {
         // sleep: virtual time
         tokio::time::sleep(Duration::from_secs(1)).await;
         match call.id.as_str() {
-            "denied" => ApproverDecision::Deny { by: "gate".into(), reason: "no".into() },
+            "denied" => ApproverDecision::Deny { reason: "no".into() },
             _ => ApproverDecision::Approve,
         }
+    }
+
+    fn name(&self) -> &str {
+        "gate"
     }
 }
 

@@ -208,8 +208,12 @@ impl BeforeTurn for Hours {
     async fn before_turn(&self, _: &CancellationToken, step: u32) -> TurnDecision {
         match step {
             1 => TurnDecision::Allow,
-            _ => TurnDecision::Block { by: "hours".into(), reason: "closed".into() },
+            _ => TurnDecision::Block { reason: "closed".into() },
         }
+    }
+
+    fn name(&self) -> &str {
+        "hours"
     }
 }
 

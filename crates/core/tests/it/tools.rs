@@ -12,7 +12,7 @@ use haft_protocol::message::Message;
 use tokio::sync::Barrier;
 use tokio_util::sync::CancellationToken;
 
-use haft_core::{CallableTool, ExtensionCall};
+use haft_core::{CallableTool, ExtensionToolCall};
 use haft_protocol::ids::{ExtensionName, ToolCallId};
 
 use crate::fake::{Script, call, calls, run, says, spec, tool, transcript};
@@ -55,7 +55,7 @@ async fn result_names_its_extension() {
     let script =
         Script::new(vec![calls(vec![call("t1", "own", "{}"), call("t2", "other", "{}")]), says("ok")]);
     let own = tool("own", |_| ToolOutput::text("a"));
-    let owned = ToolSpec { owner: ToolOwner::Extension("weather".into()), ..ToolSpec::new("other", "") };
+    let owned = ToolSpec::new("other", "").with_owner(ToolOwner::Extension("weather".into()));
     let agent = script.agent().tool(own).tool(Given(owned)).build().unwrap();
     run(&agent).await.1.unwrap();
     let extensions: Vec<_> = agent
@@ -71,10 +71,10 @@ async fn result_names_its_extension() {
 
 #[tokio::test]
 async fn unusable_schema_allows_no_call() {
-    let broken = |owner| ToolSpec {
-        owner,
-        schema: RawJson::parse(r#"{"type":"object","properties":7}"#).unwrap(),
-        ..ToolSpec::new("odd", "")
+    let broken = |owner| {
+        ToolSpec::new("odd", "")
+            .with_owner(owner)
+            .with_schema(RawJson::parse(r#"{"type":"object","properties":7}"#).unwrap())
     };
     let script = || Script::new(vec![calls(vec![call("t1", "odd", "{}")]), says("ok")]);
     let refused = script().agent().tool(Given(broken(ToolOwner::Embedder))).build().unwrap_err();
@@ -235,7 +235,7 @@ async fn details_stay_unless_a_hook_changes_the_result() {
     let two = vec![call("t1", "echo", "{}"), call("t2", "echo", "{}")];
     let script = Script::new(vec![calls(two), says("ok")]);
     let details = RawJson::parse(r#"{"diff":{"added":1}}"#).unwrap();
-    let output = ToolOutput { details: Some(details.clone()), ..ToolOutput::text("out") };
+    let output = ToolOutput::text("out").with_details(details.clone());
     let agent = script
         .agent()
         .tool(tool("echo", move |_| output.clone()))
@@ -270,7 +270,7 @@ impl AfterToolExecute for Recounts {
         _: ToolOutput,
     ) -> ResultDecision {
         let details = Some(RawJson::parse(r#"{"diff":{"added":2}}"#).unwrap());
-        ToolOutput { details, ..ToolOutput::text("recounted") }.into()
+        ToolOutput::text("recounted").with_details(details).into()
     }
 
     fn belongs_to(&self, extension: &ExtensionName) -> bool {
@@ -296,12 +296,12 @@ async fn hook_is_not_asked_about_results_of_its_own_extension() {
     let agent = Script::new(vec![]).agent().after_tool_execute(Recounts).build().unwrap();
     let callable = CallableTool::new(Arc::new(tool("echo", |_| ToolOutput::text("out"))));
     for (caller, expect) in [("own", "out"), ("other", "recounted")] {
-        let call = ExtensionCall {
-            caller: ExtensionName::new(caller),
-            id: ToolCallId::new("host-1"),
-            tool: &callable,
-            args: RawJson::empty_object(),
-        };
+        let call = ExtensionToolCall::new(
+            ExtensionName::new(caller),
+            ToolCallId::new("host-1"),
+            &callable,
+            RawJson::empty_object(),
+        );
         let called = agent.tool_runner().call(&CancellationToken::new(), call, Arc::new(drop)).await;
         assert_eq!(called.output.content, ToolOutput::text(expect).content, "{caller}");
     }
@@ -438,7 +438,7 @@ fn replaced_tool_keeps_its_place() {
 #[tokio::test]
 async fn start_of_call_has_the_label_of_its_tool() {
     let script = Script::new(vec![calls(vec![call("t1", "weather", "{}")]), says("ok")]);
-    let labeled = ToolSpec { label: Some("Weather".into()), ..ToolSpec::new("weather", "") };
+    let labeled = ToolSpec::new("weather", "").with_label("Weather");
     let agent = script.agent().tool(Given(labeled)).build().unwrap();
     let events: Vec<_> = futures::StreamExt::collect(agent.prompt("go")).await;
     let labels = events.into_iter().filter_map(|event| match event {

@@ -104,7 +104,7 @@ impl SessionFacts {
                 failed => format!("{}, {failed} failed", self.calls),
             },
         );
-        let TokenUsage { input, output, cache_read, cache_write, cost_usd } = self.usage;
+        let TokenUsage { input, output, cache_read, cache_write, cost_usd, .. } = self.usage;
         let cached = if cache_read > 0 {
             format!(" ({} from the cache)", token_count_text(cache_read))
         } else {

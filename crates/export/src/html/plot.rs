@@ -189,7 +189,7 @@ fn draw_tooltips(out: &mut String, turns: &[TokenUsage], height: f64) {
     let mut sum = 0.0;
     for (at, usage) in turns.iter().enumerate() {
         sum += usage.cost_usd;
-        let TokenUsage { input, output, cache_read, cache_write, cost_usd } = *usage;
+        let TokenUsage { input, output, cache_read, cache_write, cost_usd, .. } = *usage;
         let _ = write!(
             out,
             "<rect class=\"hover\" x=\"{:.1}\" y=\"0\" width=\"{slot:.1}\" height=\"{:.1}\"><title>Turn {}\n\
@@ -248,7 +248,7 @@ mod tests {
         let mut out = String::new();
         write_charts(&mut out, &[TokenUsage::default()]);
         assert_eq!(out, "");
-        write_charts(&mut out, &[TokenUsage { input: 10, ..TokenUsage::default() }, TokenUsage::default()]);
+        write_charts(&mut out, &[TokenUsage::default().with_input(10), TokenUsage::default()]);
         assert!(out.contains("Tokens sent") && !out.contains("Cost"), "{out}");
         assert!(!out.contains("NaN"), "{out}");
     }

@@ -132,7 +132,9 @@ impl<'a> BranchTree<'a> {
 impl<'a> EntryThread<'a> {
     fn add(&mut self, entry: &'a SessionEntry) {
         match &entry.body {
-            EntryBody::MessageEntry(MessageEntry { message: Message::Assistant(message), answer }) => {
+            EntryBody::MessageEntry(MessageEntry {
+                message: Message::Assistant(message), answer, ..
+            }) => {
                 let new = |call| ToolCallItem { call, start: None, result: None, interventions: Vec::new() };
                 let calls = message.tool_calls().map(new).collect();
                 let answer = answer.as_ref();

@@ -34,13 +34,13 @@ impl EntryBuilder {
 
     pub(super) fn add(&mut self, body: impl Into<EntryBody>) -> EntryId {
         let id = EntryId::new();
-        self.entries.push(SessionEntry { id, parent: self.leaf, time: self.time.clone(), body: body.into() });
+        self.entries.push(SessionEntry::new(id, self.leaf, self.time.clone(), body.into()));
         self.leaf = Some(id);
         id
     }
 
     pub(super) fn add_custom(&mut self, owner: &str, kind: &str, data: RawJson) -> EntryId {
-        self.add(Custom { owner: owner.to_owned(), kind: kind.to_owned(), data, answer: None })
+        self.add(Custom::new(owner.to_owned(), kind.to_owned(), data))
     }
 
     pub(super) fn add_import_record(&mut self, format: &str, header: RawJson) {
@@ -101,7 +101,7 @@ fn settings_at(entries: &[SessionEntry], places: &HashMap<EntryId, usize>, at: u
                 found.thinking.get_or_insert_with(|| change.level.clone());
             }
             EntryBody::Compaction(compaction) => {
-                let SessionSettings { model, thinking, tools } = compaction.settings.clone();
+                let SessionSettings { model, thinking, tools, .. } = compaction.settings.clone();
                 found.model = found.model.or(model);
                 found.thinking = found.thinking.or(thinking);
                 found.tools = found.tools.or(tools);

@@ -38,7 +38,7 @@ fn repair_problem(repair: SessionRepair) -> ImportProblem {
 
 /// Corrects the parent in the line of an unknown entry, because a repair may have changed the entry's parent.
 fn update_kept_line(entry: &mut SessionEntry, problems: &mut Vec<ImportProblem>) {
-    let EntryBody::Unknown(Unknown { kind, line }) = &mut entry.body else { return };
+    let EntryBody::Unknown(Unknown { kind, line, .. }) = &mut entry.body else { return };
     let Ok(Value::Object(mut fields)) = serde_json::from_str::<Value>(line) else { return };
     let named = fields.get("parent").and_then(Value::as_str).and_then(EntryId::parse);
     if named != entry.parent {

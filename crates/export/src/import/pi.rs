@@ -165,7 +165,7 @@ impl PiReader {
                 let from = row.from_id.and_then(|from| self.ids.get(&from).copied());
                 // The branch may begin at the root, which is not an entry.
                 let from = from.or(self.last).unwrap_or_default();
-                self.builder.add(BranchSummary { summary: row.summary?, from, by: None, answer: None });
+                self.builder.add(BranchSummary::new(row.summary?, from));
             }
             "custom" => {
                 _ = self.builder.add_custom(
@@ -178,7 +178,9 @@ impl PiReader {
                 let content = parse_contents(&mut self.builder, &row.content?);
                 let (kind, display) = (row.custom_type?, row.display.unwrap_or(true));
                 let owner = OWNER.to_owned();
-                self.builder.add(CustomMessage { owner, kind, content, display, details: row.details });
+                self.builder.add(
+                    CustomMessage::new(owner, kind, content).with_display(display).with_details(row.details),
+                );
             }
             "label" => {
                 let target = *self.ids.get(&row.target_id?)?;
@@ -194,17 +196,13 @@ impl PiReader {
         let by_index = row.first_kept_entry_index.and_then(|at| self.order.get(at).copied().flatten());
         let first_kept = row.first_kept_entry_id.and_then(|id| self.ids.get(&id).copied()).or(by_index);
         let files: PiSummaryFiles = row.details.and_then(|details| details.read().ok()).unwrap_or_default();
-        self.builder.add(Compaction {
-            summary: row.summary?,
-            first_kept,
-            tokens_before: row.tokens_before.unwrap_or_default() as u64,
-            files_read: files.read_files,
-            files_modified: files.modified_files,
-            by: row.from_hook.then(|| OWNER.to_owned()),
-            answer: None,
-            used: None,
-            settings: Default::default(),
-        });
+        let tokens_before = row.tokens_before.unwrap_or_default() as u64;
+        let mut compaction = Compaction::new(row.summary?, tokens_before)
+            .with_first_kept(first_kept)
+            .with_files_read(files.read_files)
+            .with_files_modified(files.modified_files);
+        compaction.by = row.from_hook.then(|| OWNER.to_owned());
+        self.builder.add(compaction);
         Some(())
     }
 }

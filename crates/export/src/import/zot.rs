@@ -179,14 +179,14 @@ impl ZotReader {
             return;
         }
         let calls = content.iter().any(|block| matches!(block, AssistantBlock::ToolCall(_)));
-        let answer = ResponseMetadata {
-            provider: self.model.provider.clone(),
-            model: self.model.model.clone(),
-            stop: if calls { StopCause::ToolUse } else { StopCause::End },
-            usage: self.pending.take().unwrap_or_default(),
-        };
-        let message = AssistantMessage { content, time: self.builder.time.clone(), native: None };
-        self.builder.add(MessageEntry { message: Message::Assistant(message), answer: Some(answer) });
+        let answer = ResponseMetadata::new(
+            self.model.provider.clone(),
+            self.model.model.clone(),
+            if calls { StopCause::ToolUse } else { StopCause::End },
+            self.pending.take().unwrap_or_default(),
+        );
+        let message = AssistantMessage::new(content, self.builder.time.clone());
+        self.builder.add(MessageEntry::new(Message::Assistant(message)).with_answer(answer));
     }
 
     fn assistant_block(&mut self, block: ZotBlock) -> Option<AssistantBlock> {
@@ -217,15 +217,8 @@ impl ZotReader {
         let call_id = block.call_id.unwrap_or_default();
         let name = self.tools.get(&call_id).cloned().unwrap_or_else(|| "unknown".to_owned());
         let content = block.content.into_iter().filter_map(|block| self.content_block(block)).collect();
-        let message = ToolMessage {
-            call_id: ToolCallId::new(call_id),
-            name,
-            content,
-            is_error: block.is_error,
-            extension: None,
-            details: None,
-            time: self.builder.time.clone(),
-        };
+        let message = ToolMessage::new(ToolCallId::new(call_id), name, content, self.builder.time.clone())
+            .with_is_error(block.is_error);
         self.builder.add(Message::Tool(message));
     }
 
@@ -250,17 +243,7 @@ impl ZotReader {
             texts.collect::<Vec<_>>().join("\n")
         };
         let summary = messages.next().map(text).unwrap_or_default();
-        self.builder.add(Compaction {
-            summary,
-            first_kept: None,
-            tokens_before: 0,
-            files_read: Vec::new(),
-            files_modified: Vec::new(),
-            by: None,
-            answer: None,
-            used: None,
-            settings: Default::default(),
-        });
+        self.builder.add(Compaction::new(summary, 0));
         messages.for_each(|message| self.add_message(message));
     }
 
@@ -274,13 +257,12 @@ impl ZotReader {
             }
             None => usage,
         };
-        let usage = TokenUsage {
-            input: usage.input_tokens,
-            output: usage.output_tokens,
-            cache_read: usage.cache_read_tokens,
-            cache_write: usage.cache_write_tokens,
-            cost_usd: usage.cost_usd,
-        };
+        let usage = TokenUsage::default()
+            .with_input(usage.input_tokens)
+            .with_output(usage.output_tokens)
+            .with_cache_read(usage.cache_read_tokens)
+            .with_cache_write(usage.cache_write_tokens)
+            .with_cost_usd(usage.cost_usd);
         match self.builder.last_entry() {
             Some(SessionEntry {
                 body: EntryBody::MessageEntry(MessageEntry { answer: Some(answer), .. }),

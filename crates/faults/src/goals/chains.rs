@@ -90,7 +90,7 @@ impl ChainRun {
 
     /// Asks one hook. A rewrite in the last phase is ignored, so the hook has not seen its result.
     fn ask(&mut self, chain: &mut ToolChain, index: usize, dice: &mut RandomSource) -> Result<()> {
-        let decision = dice.random_decision(index)?;
+        let decision = dice.random_decision()?;
         let asked_again = self.saw.get(index).is_some_and(Option::is_some);
         let writes = self.roles.get(index) == Some(&HookRole::Ordered) && !asked_again;
         let seen = match &decision {
@@ -106,7 +106,7 @@ impl ChainRun {
         if let Some(saw) = self.saw.get_mut(index) {
             *saw = Some(seen);
         }
-        chain.answer(index, decision);
+        chain.answer(index, &format!("hook {index}"), decision);
         Ok(())
     }
 }
@@ -122,16 +122,15 @@ impl RandomSource {
         (self.0 >> 16) % bound.max(1)
     }
 
-    fn random_decision(&mut self, hook: usize) -> Result<ToolDecision> {
-        let (by, reason) = (format!("hook {hook}"), "no".to_owned());
+    fn random_decision(&mut self) -> Result<ToolDecision> {
         Ok(match self.random_below(32) {
-            0 => ToolDecision::block(by, reason),
-            1 => ToolDecision::Refuse(Refusal::new(RefusalScope::Turn, by, reason)),
-            2 => ToolDecision::Refuse(Refusal::new(RefusalScope::Run, by, reason)),
-            3 => ToolDecision::Respond { by, output: ToolOutput::text("done") },
+            0 => ToolDecision::block("no"),
+            1 => ToolDecision::Refuse(Refusal::new(RefusalScope::Turn, "no")),
+            2 => ToolDecision::Refuse(Refusal::new(RefusalScope::Run, "no")),
+            3 => ToolDecision::Respond { output: ToolOutput::text("done") },
             4..=12 => {
                 let args = RawJson::from_value(&json!({"n": self.random_below(4)}))?;
-                ToolDecision::Rewrite { by, tool: None, args }
+                ToolDecision::Rewrite { tool: None, args }
             }
             _ => ToolDecision::Allow,
         })

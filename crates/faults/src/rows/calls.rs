@@ -181,7 +181,7 @@ async fn session_goes_on(world: &World) -> Result<()> {
     world.host.session_start(Some(&session));
     for number in 0..world.amount(200, 2_000) {
         let data = haft_protocol::RawJson::from_value(&"x".repeat(4_096))?;
-        let entry = Custom { owner: "test".to_owned(), kind: format!("entry {number}"), data, answer: None };
+        let entry = Custom::new("test".to_owned(), format!("entry {number}"), data);
         session.append(entry, Durability::Soon).await?;
         if number % 50 == 0 {
             world.wait_for_trips(1).await?;

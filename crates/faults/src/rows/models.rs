@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 use futures::StreamExt;
-use haft_core::model::{Model, ModelError, ModelRequest, RequestOptions, RequestReview, ThinkingLevel};
+use haft_core::model::{Model, ModelError, ModelRequest};
 use haft_protocol::content::ContentBlock;
 use haft_protocol::message::{Message, Rfc3339Time};
 use haft_providers::{ApiDialect, HttpModel, ModelConfig};
@@ -54,15 +54,7 @@ async fn check(scenario: impl Fn() -> Scenario, says: &str) -> Result<()> {
 async fn answer_error(model: &HttpModel) -> Result<ModelError> {
     let content = vec![ContentBlock::text("hello")];
     let prompt = Message::User { content, time: Rfc3339Time("2026-01-01T00:00:00Z".into()) };
-    let request = ModelRequest {
-        system: String::new(),
-        messages: vec![prompt].into(),
-        tools: Vec::new(),
-        thinking: ThinkingLevel::Default,
-        options: RequestOptions::default(),
-        output_schema: None,
-        review: RequestReview::default(),
-    };
+    let request = ModelRequest::new(vec![prompt]);
     let mut answer = model.stream(CancellationToken::new(), request).await?;
     let mut last = None;
     while let Some(item) = answer.next().await {

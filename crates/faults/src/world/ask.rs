@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use haft_core::model::{Model, ModelError, ModelFacts, ModelInfo, ModelRequest, ModelStream};
+use haft_core::model::{Model, ModelError, ModelFacts, ModelId, ModelRequest, ModelStream};
 use haft_core::tool::{Tool, ToolContext, ToolOutput, ToolSet, ToolSpec};
 use haft_core::{Agent, AgentBuilder, Prompt};
 use haft_protocol::RawJson;
@@ -187,7 +187,7 @@ struct RecordingModel {
 
 #[async_trait::async_trait]
 impl Model for RecordingModel {
-    fn info(&self) -> ModelInfo {
+    fn info(&self) -> ModelId {
         self.model.info()
     }
 

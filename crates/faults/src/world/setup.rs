@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use haft_core::model::ModelInfo;
+use haft_core::model::ModelId;
 use haft_host::{FailingGate, Frontend, GateChoice, HostConfig, Timeouts};
 use haft_launch::Launcher;
 use haft_packages::{ExtensionDialect, ExtensionOrigin, ExtensionSpec, GuardRoles, LaunchPlan};
@@ -54,7 +54,7 @@ impl WorldSetup {
     /// Creates a home with a canary below `dir`.
     pub(crate) fn new(mode: RunMode, tag: &str, dir: PathBuf) -> Result<Self> {
         fs::create_dir_all(dir.join("work")).with_context(|| format!("create {}", dir.display()))?;
-        let model = ModelInfo { provider: "scripted".into(), model: "faults".into() };
+        let model = ModelId { provider: "scripted".into(), model: "faults".into() };
         let mut config = HostConfig::new("0.0.0", model, dir.join("work"));
         config.logs = Some(dir.join("logs"));
         config.data = Some(dir.join("data"));
@@ -126,19 +126,19 @@ pub(crate) fn extension_spec(
 /// Returns deadlines that do not pass unless the case shortens them. The start waits until every extension is ready or
 /// has failed.
 fn patient_timeouts() -> Timeouts {
-    Timeouts {
-        start_patience: LONG,
-        pong: LONG,
-        hello: LONG,
-        awaited_hello: LONG,
-        ready: LONG,
-        intercept: LONG,
-        tool_call: LONG,
-        command: LONG,
-        // A crashed extension is not restarted during a row, unless the row tests that.
-        restarts: haft_host::RestartTiming { first_pause: Duration::from_secs(600), ..Default::default() },
-        ..Timeouts::default()
-    }
+    let mut timeouts = Timeouts::default();
+    timeouts.start_patience = LONG;
+    timeouts.pong = LONG;
+    timeouts.hello = LONG;
+    timeouts.awaited_hello = LONG;
+    timeouts.ready = LONG;
+    timeouts.intercept = LONG;
+    timeouts.tool_call = LONG;
+    timeouts.command = LONG;
+    // A crashed extension is not restarted during a row, unless the row tests that.
+    timeouts.restarts = haft_host::RestartTiming::default();
+    timeouts.restarts.first_pause = Duration::from_secs(600);
+    timeouts
 }
 
 /// A front end that records its drawings. It has a fault as well: it panics on a panel with [`FATAL_TITLE`].

@@ -47,38 +47,46 @@ pub(crate) use tool_result::ToolResultHook;
 #[async_trait]
 impl BeforeTurn for ManagedExtension {
     async fn before_turn(&self, cancel: &CancellationToken, step: u32) -> TurnDecision {
-        let by = self.name().to_string();
         match self.query(cancel, InterceptTurnStart { step }).await {
             Ok(TurnStartDecision::Allow) | Err(InterceptFailure { verdict: FailureEffect::Pass, .. }) => {
                 TurnDecision::Allow
             }
             Ok(TurnStartDecision::Block { reason }) => {
-                let reason = reason_or_default(reason, || format!("turn blocked by extension {by}"));
-                TurnDecision::Block { by, reason }
+                let reason =
+                    reason_or_default(reason, || format!("turn blocked by extension {}", self.name()));
+                TurnDecision::Block { reason }
             }
             Err(InterceptFailure { verdict: FailureEffect::Block, reason, .. }) => {
-                TurnDecision::Block { by, reason }
+                TurnDecision::Block { reason }
             }
         }
+    }
+
+    fn name(&self) -> &str {
+        Self::name(self).as_str()
     }
 }
 
 #[async_trait]
 impl BeforeAssistantMessage for ManagedExtension {
     async fn before_assistant_message(&self, cancel: &CancellationToken, text: &str) -> MessageDecision {
-        let by = self.name().to_string();
         match self.query(cancel, InterceptAssistantMessage { text: text.to_owned() }).await {
             Ok(AssistantMessageDecision::Show)
             | Err(InterceptFailure { verdict: FailureEffect::Pass, .. }) => MessageDecision::Show,
             Ok(AssistantMessageDecision::Replace { text }) => replace_message(self, text),
             Ok(AssistantMessageDecision::Suppress { reason }) => {
-                let reason = reason_or_default(reason, || format!("message withheld by extension {by}"));
-                MessageDecision::Suppress { by, reason }
+                let default = || format!("message withheld by extension {}", self.name());
+                let reason = reason_or_default(reason, default);
+                MessageDecision::Suppress { reason }
             }
             Err(InterceptFailure { verdict: FailureEffect::Block, reason, .. }) => {
-                MessageDecision::Suppress { by, reason }
+                MessageDecision::Suppress { reason }
             }
         }
+    }
+
+    fn name(&self) -> &str {
+        Self::name(self).as_str()
     }
 }
 
@@ -89,12 +97,11 @@ impl BeforeCompact for ManagedExtension {
         cancel: &CancellationToken,
         compacting: &PendingCompaction,
     ) -> CompactDecision {
-        let by = self.name().to_string();
         match self.query(cancel, compact_question(compacting)).await {
             Ok(BeforeCompactDecision::Default) | Err(_) => CompactDecision::Default,
             Ok(BeforeCompactDecision::Cancel { reason }) => {
                 let reason = reason_or_default(reason, || "no reason given".to_owned());
-                CompactDecision::Cancel { by, reason }
+                CompactDecision::Cancel { reason }
             }
             Ok(BeforeCompactDecision::Replace { summary, first_kept }) => {
                 let read = strip_hidden_chars(&summary);
@@ -103,8 +110,8 @@ impl BeforeCompact for ManagedExtension {
                 }
                 let summary = read.text.into_owned();
                 match first_kept.as_deref().map(EntryId::parse) {
-                    None => CompactDecision::Replace { by, summary, first_kept: None },
-                    Some(Some(first)) => CompactDecision::Replace { by, summary, first_kept: Some(first) },
+                    None => CompactDecision::Replace { summary, first_kept: None },
+                    Some(Some(first)) => CompactDecision::Replace { summary, first_kept: Some(first) },
                     Some(None) => {
                         report_invalid_cut(self, first_kept.as_deref().unwrap_or_default());
                         CompactDecision::Default
@@ -117,21 +124,24 @@ impl BeforeCompact for ManagedExtension {
     fn cut_refused(&self, first_kept: EntryId) {
         report_invalid_cut(self, &first_kept.to_string());
     }
+
+    fn name(&self) -> &str {
+        Self::name(self).as_str()
+    }
 }
 
 /// Returns the decision about a message that the extension rewrote. A gate can only allow or block, so a gate
 /// must not send a text.
 fn replace_message(entry: &ManagedExtension, text: String) -> MessageDecision {
-    let by = entry.name().to_string();
     let hook = InterceptKind::AssistantMessage;
     let granted = entry.spec.permissions.as_ref();
     if granted.is_none_or(|granted| granted.may_change(hook)) || !is_up(Defense::Permissions) {
-        return MessageDecision::Replace { by, text };
+        return MessageDecision::Replace { text };
     }
     let detail = "replaced the text, but is granted only the role `gate`".to_owned();
     entry.report_hook_error(&format!("assistant_message intercept: {detail}"));
     let reason = entry.intercept_failure(hook, &CallError::BadResponse { detail }).reason;
-    MessageDecision::Suppress { by, reason }
+    MessageDecision::Suppress { reason }
 }
 
 fn report_invalid_cut(entry: &ManagedExtension, first_kept: &str) {
@@ -170,7 +180,7 @@ pub(crate) struct DenyAllHook {
 impl BeforeToolExecute for DenyAllHook {
     async fn before_tool_execute(&self, _: &CancellationToken, _: &ToolCall) -> ToolDecision {
         let reason = format!("blocked: {}; the user was notified", self.why);
-        ToolDecision::block(names::HAFT, reason)
+        ToolDecision::block(reason)
     }
 
     fn name(&self) -> &str {
@@ -182,14 +192,14 @@ impl BeforeToolExecute for DenyAllHook {
 fn refuse_turn(by: &ExtensionName, TurnStop { scope, reason }: TurnStop) -> Refusal {
     let reason = reason_or_default(reason, || format!("turn ended by extension {by}"));
     match scope {
-        StopScope::Turn => Refusal::for_turn(by.to_string(), reason),
-        StopScope::Discard => Refusal::for_discarded_turn(by.to_string(), reason),
+        StopScope::Turn => Refusal::for_turn(reason),
+        StopScope::Discard => Refusal::for_discarded_turn(reason),
     }
 }
 
 /// Returns a text for the person; `None` if it is empty.
 fn display_text(by: &ExtensionName, text: &str, limit: usize) -> Option<DisplayText> {
-    (!text.is_empty()).then(|| DisplayText { by: by.clone(), text: truncate_text(text, limit) })
+    (!text.is_empty()).then(|| DisplayText::new(by.clone(), truncate_text(text, limit)))
 }
 
 fn reason_or_default(reason: String, default: impl FnOnce() -> String) -> String {

@@ -51,21 +51,18 @@ impl ExtensionTool {
         pins: Arc<ToolTextPins>,
         reporter: FaultReporter,
     ) -> Self {
-        let spec = Arc::new(ToolSpec {
-            name: tool.name.clone(),
-            description: tool.description.clone(),
-            schema: tool.schema.clone(),
-            guidelines: tool.guidelines.clone(),
-            label: (!tool.label.is_empty()).then(|| tool.label.clone()),
-            snippet: (!tool.snippet.is_empty()).then(|| tool.snippet.clone()),
-            owner: ToolOwner::Extension(entry.name().as_str().to_owned()),
-            concurrency: match tool.exclusive {
+        let mut spec = ToolSpec::new(&tool.name, &tool.description)
+            .with_schema(tool.schema.clone())
+            .with_guidelines(tool.guidelines.clone())
+            .with_owner(ToolOwner::Extension(entry.name().as_str().to_owned()))
+            .with_concurrency(match tool.exclusive {
                 true => ToolConcurrency::Exclusive,
                 false => ToolConcurrency::Parallel,
-            },
-        });
+            });
+        spec.label = (!tool.label.is_empty()).then(|| tool.label.clone());
+        spec.snippet = (!tool.snippet.is_empty()).then(|| tool.snippet.clone());
         let time = entry.timeouts.tool_call_within(tool.timeout_ms);
-        Self { entry, spec, time, results, pins, reporter }
+        Self { entry, spec: Arc::new(spec), time, results, pins, reporter }
     }
 
     /// Returns the process to call, or the reason as a phrase that follows the extension's name.
@@ -189,7 +186,8 @@ fn read_progress(ToolCallProgress { content, details, .. }: ToolCallProgress) ->
     });
     let text = texts.collect::<Vec<_>>().join("\n");
     let text = truncate::tail(&text, MAX_PROGRESS).text.to_owned();
-    (replaces || details.is_some()).then_some(ToolProgress { text, replaces, details })
+    (replaces || details.is_some())
+        .then_some(ToolProgress::new(text).with_replaces(replaces).with_details(details))
 }
 
 /// The part of a progress text that is shown.

@@ -14,18 +14,6 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::managed_extension::ManagedExtension;
 use crate::supervision::host_context::HostContext;
 
-/// True if a run waits for the handlers of this event.
-pub(crate) fn is_wait_point(kind: InterceptKind) -> bool {
-    matches!(
-        kind,
-        InterceptKind::AgentStart
-            | InterceptKind::AgentEnd
-            | InterceptKind::TurnEnd
-            | InterceptKind::MessageStart
-            | InterceptKind::ToolEnd
-    )
-}
-
 impl ManagedExtension {
     /// Waits until the extension has handled an event, if it is subscribed. A failure is reported and has no
     /// other effect.
@@ -64,6 +52,10 @@ impl OnWaitPoint for ManagedExtension {
             // No extension can subscribe to a point that has no hook.
             _ => {}
         }
+    }
+
+    fn name(&self) -> &str {
+        Self::name(self).as_str()
     }
 }
 

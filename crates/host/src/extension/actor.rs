@@ -291,9 +291,9 @@ impl ExtensionActor {
     fn on_command(&mut self, command: Option<ActorCommand>) {
         self.carried_out += usize::from(command.as_ref().is_some_and(ActorCommand::is_posted));
         match command {
-            Some(ActorCommand::Send(question)) => self.session.send(question),
+            Some(ActorCommand::Send(question)) => self.session.send(*question),
             Some(ActorCommand::Cancel(id)) => self.session.cancel(&id, now()),
-            Some(ActorCommand::SendMessage(frame)) => self.session.send_message(frame, now()),
+            Some(ActorCommand::SendMessage(frame)) => self.session.send_message(*frame, now()),
             Some(ActorCommand::Events(run)) => {
                 // Lines of earlier commands come first.
                 self.flush();

@@ -96,6 +96,7 @@ pub trait Frontend: Send + Sync {
 
 /// A gate that keeps failing.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FailingGate {
     /// The extension with the gate.
     pub extension: ExtensionName,
@@ -159,7 +160,7 @@ impl FaultReporter {
         tracing::warn!(extension = %self.name, code = code.as_str(), message, "extension fault");
         let (extension, code) = (self.name.clone(), code.as_str().to_owned());
         if is_up(Defense::FaultReports) {
-            self.emit(AgentEvent::ExtensionError(ExtensionFault { extension, code, message }));
+            self.emit(AgentEvent::ExtensionError(ExtensionFault::new(extension, code, message)));
         }
     }
 

@@ -54,5 +54,5 @@ pub(crate) fn granted_paths(
     };
     let mut write = places(&fs.write);
     write.insert(0, workspace.to_owned());
-    AllowedPaths { read: places(&fs.read), write, network }
+    AllowedPaths::default().with_read(places(&fs.read)).with_write(write).with_network(network)
 }

@@ -15,7 +15,8 @@ use crate::wire::fault::FaultCode;
 
 /// A command that a user can type.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CommandInfo {
+#[non_exhaustive]
+pub struct ExtensionCommand {
     /// The name without the slash.
     pub name: String,
     /// The description in one line; may be empty.
@@ -93,13 +94,15 @@ impl ActiveExtensions {
     }
 
     /// Claims the names of all commands, in order, and returns the commands that got their names.
-    pub(super) fn claim_commands(&mut self) -> (Vec<(CommandInfo, Arc<ManagedExtension>)>, RejectedNames) {
+    pub(super) fn claim_commands(
+        &mut self,
+    ) -> (Vec<(ExtensionCommand, Arc<ManagedExtension>)>, RejectedNames) {
         let (mut owned, mut lost) = (Vec::new(), RejectedNames::default());
         for entry in &self.entries {
             for command in &entry.offers().commands {
                 match self.commands.claim(&command.name, entry.name()) {
                     ClaimOutcome::Granted => owned.push((
-                        CommandInfo {
+                        ExtensionCommand {
                             name: command.name.clone(),
                             description: command.description.clone(),
                             extension: entry.name().clone(),

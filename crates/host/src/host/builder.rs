@@ -28,14 +28,14 @@ use crate::supervision::streams::stream_spec;
 /// use std::path::PathBuf;
 /// use std::sync::Arc;
 ///
-/// use haft_core::model::ModelInfo;
+/// use haft_core::model::ModelId;
 /// use haft_core::protocol::event::AgentEvent;
 /// use haft_packages::discovery::{Discovery, DiscoveryOptions};
 /// use haft_host::{Host, HostConfig};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {
-/// let model = ModelInfo { provider: "scripted".into(), model: "demo".into() };
+/// let model = ModelId { provider: "scripted".into(), model: "demo".into() };
 /// let search = DiscoveryOptions { explicit: vec![PathBuf::from("/opt/app/guard")], ..DiscoveryOptions::default() };
 /// let host = Host::builder(HostConfig::new("1.0.0", model, "/srv/app"))
 /// // Called now and at every reload.
@@ -54,7 +54,7 @@ use crate::supervision::streams::stream_spec;
 /// ```
 #[must_use = "a builder starts nothing before `start`"]
 pub struct HostBuilder {
-    config: HostConfig,
+    pub(super) config: HostConfig,
     source: SpecSource,
     events: EventSink,
     frontend: Arc<dyn Frontend>,
@@ -131,7 +131,8 @@ impl HostBuilder {
         self
     }
 
-    /// Starts all extensions and waits until they are ready or have failed.
+    /// Starts all extensions and waits until they are ready or have failed. [`start_agent`](Self::start_agent) also builds
+    /// their agent.
     ///
     /// The wait for an extension without `hello` is limited to [`Timeouts::start_patience`](crate::Timeouts),
     /// unless it is required or named on the command line. A slower extension joins when it is ready. The

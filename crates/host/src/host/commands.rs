@@ -7,7 +7,7 @@ use haft_protocol::ext::{CommandAction, CompletionItem, InvokeCommand, QueryComp
 use haft_protocol::ids::ExtensionName;
 use tokio_util::sync::CancellationToken;
 
-use super::active_extensions::CommandInfo;
+use super::active_extensions::ExtensionCommand;
 use super::completions::SupersededCompletion;
 use super::host_state::HostState;
 use crate::agent::managed_extension::ManagedExtension;
@@ -18,6 +18,7 @@ use crate::wire::fault::{CallError, FaultCode};
 
 /// The outcome of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CommandOutcome {
     /// The extension that ran it.
     pub extension: ExtensionName,
@@ -28,7 +29,7 @@ pub struct CommandOutcome {
 }
 
 /// The reason why a command has no outcome.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CommandError {
     /// No extension has such a command.
@@ -53,6 +54,12 @@ pub enum CommandError {
         /// The error.
         detail: String,
     },
+}
+
+impl std::fmt::Debug for CommandError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        haft_core::error::write_report(self, f)
+    }
 }
 
 pub(super) async fn run(
@@ -115,7 +122,7 @@ async fn invoke_command(
 }
 
 /// Finds a command by its name. Names are case-insensitive, but an exact match wins.
-fn find(inner: &HostState, name: &str) -> Option<(CommandInfo, Arc<ManagedExtension>)> {
+fn find(inner: &HostState, name: &str) -> Option<(ExtensionCommand, Arc<ManagedExtension>)> {
     let mut known = inner.claim_commands();
     let exact = known.iter().position(|(info, _)| info.name == name);
     let alike = || known.iter().position(|(info, _)| info.name.eq_ignore_ascii_case(name));
@@ -124,9 +131,9 @@ fn find(inner: &HostState, name: &str) -> Option<(CommandInfo, Arc<ManagedExtens
 }
 
 /// Adds the origin to a prompt and removes invisible characters.
-fn label_prompt(shared: &HostContext, info: &CommandInfo, action: CommandAction) -> CommandAction {
+fn label_prompt(shared: &HostContext, info: &ExtensionCommand, action: CommandAction) -> CommandAction {
     let CommandAction::Prompt(text) = action else { return action };
-    let CommandInfo { name, extension, .. } = info;
+    let ExtensionCommand { name, extension, .. } = info;
     let LabeledText { text, hidden } = LabeledText::new(extension, &format!(", command {name}"), &text);
     shared.reporter(extension).report_hidden_text(hidden, &format!("the prompt of command {name}"));
     CommandAction::Prompt(text)

@@ -6,7 +6,7 @@ use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::BusMessage;
 use haft_protocol::ids::ExtensionName;
 
-use super::active_extensions::{ActiveExtensions, CommandInfo};
+use super::active_extensions::{ActiveExtensions, ExtensionCommand};
 use super::completions::CompletionTracker;
 use crate::agent::events::{EventBroadcaster, is_watched};
 use crate::agent::gates::GateMonitor;
@@ -86,7 +86,7 @@ impl HostState {
     }
 
     /// Claims the names of all commands, in order, and returns the commands that got their names.
-    pub(super) fn claim_commands(&self) -> Vec<(CommandInfo, Arc<ManagedExtension>)> {
+    pub(super) fn claim_commands(&self) -> Vec<(ExtensionCommand, Arc<ManagedExtension>)> {
         let (owned, lost) = self.set().claim_commands();
         lost.report(&self.shared);
         owned

@@ -9,6 +9,7 @@ use crate::wire::fault::FaultCode;
 
 /// The decision of an extension about the trust in a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ExtensionTrust {
     /// The name of the extension.
     pub extension: ExtensionName,
@@ -16,6 +17,13 @@ pub struct ExtensionTrust {
     pub trusts: bool,
     /// True if the decision is to be stored.
     pub remember: bool,
+}
+
+impl ExtensionTrust {
+    /// Creates a decision.
+    pub fn new(extension: ExtensionName, trusts: bool, remember: bool) -> Self {
+        Self { extension, trusts, remember }
+    }
 }
 
 /// Asks the extensions one after the other. The first opinion counts.

@@ -19,6 +19,7 @@ use crate::wire::fault::{ExtensionFailure, FaultCode};
 
 /// The outcome of a reload.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ReloadStats {
     /// Extensions that ran before and were stopped: replaced or no longer found.
     pub stopped: usize,
@@ -180,7 +181,7 @@ fn report_lost(inner: &HostState, name: &ExtensionName) -> ExtensionFault {
     let message = "is required and was kept, because the reload did not find it, or not as required for the same \
                    actions; end haft and start it again to work without it";
     inner.shared.reporter(name).report_fault(code, message);
-    ExtensionFault { extension: name.clone(), code: code.as_str().to_owned(), message: message.to_owned() }
+    ExtensionFault::new(name.clone(), code.as_str().to_owned(), message.to_owned())
 }
 
 async fn wait_until_gone(entries: &[Arc<ManagedExtension>]) {
@@ -220,5 +221,5 @@ fn start_failure(entry: &Arc<ManagedExtension>) -> Option<ExtensionFault> {
         return None;
     };
     let ExtensionFailure { code, message } = failure;
-    Some(ExtensionFault { extension: entry.name().clone(), code: code.as_str().to_owned(), message })
+    Some(ExtensionFault::new(entry.name().clone(), code.as_str().to_owned(), message))
 }

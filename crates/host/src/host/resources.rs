@@ -15,6 +15,7 @@ use crate::wire::fault::FaultCode;
 
 /// The skills and prompt templates that an extension adds.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ExtensionResources {
     /// The name of the extension.
     pub extension: ExtensionName,
@@ -26,6 +27,19 @@ pub struct ExtensionResources {
     pub is_confined: bool,
     /// The answer of the extension; empty after a failure.
     pub paths: ResourcesDecision,
+}
+
+impl ExtensionResources {
+    /// Creates the answer of an extension.
+    pub fn new(
+        extension: ExtensionName,
+        dir: impl Into<PathBuf>,
+        origin: ExtensionOrigin,
+        is_confined: bool,
+        paths: ResourcesDecision,
+    ) -> Self {
+        Self { extension, dir: dir.into(), origin, is_confined, paths }
+    }
 }
 
 /// Asks the extensions that are not in `known`, all at the same time.

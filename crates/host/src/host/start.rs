@@ -86,7 +86,7 @@ fn start_all(
 fn reject_duplicate(shared: &HostContext, extension: ExtensionName, message: String) -> ExtensionFault {
     let code = FaultCode::RegisterRejected;
     shared.reporter(&extension).report_fault(code, message.as_str());
-    ExtensionFault { extension, code: code.as_str().to_owned(), message }
+    ExtensionFault::new(extension, code.as_str().to_owned(), message)
 }
 
 /// Returns a name that no other run of the program has. Extensions that start together share it.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use haft_packages::ExtensionOrigin;
 use haft_protocol::ext::{RegisterFrame, StatusText};
 use haft_protocol::ids::ExtensionName;
+use haft_protocol::rpc::ShortcutInfo;
 
 use super::host_state::HostState;
 use crate::agent::managed_extension::ManagedExtension;
@@ -13,6 +14,7 @@ use crate::session::ExtensionState;
 
 /// One entry of a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ExtensionStatus {
     /// The extension's name.
     pub name: ExtensionName,
@@ -44,21 +46,6 @@ pub struct ExtensionStatus {
     pub events_dropped: usize,
 }
 
-/// A key that runs code of an extension.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ShortcutInfo {
-    /// The key, as registered: `ctrl+g`.
-    pub key: String,
-    /// The description in one line; may be empty.
-    pub description: String,
-}
-
-impl ShortcutInfo {
-    fn of_registration(register: &RegisterFrame) -> Self {
-        Self { key: register.name.clone(), description: register.description.clone() }
-    }
-}
-
 pub(super) fn status(host: &HostState, entry: &ManagedExtension) -> ExtensionStatus {
     let logs = host.shared.config.logs.as_deref();
     let offers = entry.offers();
@@ -74,8 +61,12 @@ pub(super) fn status(host: &HostState, entry: &ManagedExtension) -> ExtensionSta
         log: logs.map(|dir| log_path(dir, entry.name())),
         commands: offers.commands.iter().map(|command| command.name.clone()).collect(),
         tools: offers.tools.iter().map(|tool| tool.name.clone()).collect(),
-        shortcuts: offers.shortcuts.iter().map(ShortcutInfo::of_registration).collect(),
+        shortcuts: offers.shortcuts.iter().map(shortcut_info).collect(),
         status_items: host.shared.status_line.items_of(entry.name()),
         events_dropped: entry.events_dropped(),
     }
+}
+
+fn shortcut_info(RegisterFrame { name, description, .. }: &RegisterFrame) -> ShortcutInfo {
+    ShortcutInfo { key: name.clone(), description: description.clone() }
 }

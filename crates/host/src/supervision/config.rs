@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use haft_core::TextFilter;
-use haft_core::model::ModelInfo;
+use haft_core::model::ModelId;
 use haft_launch::Launcher;
 use haft_launch::sandbox::ConfinementLevel;
 use haft_packages::file_name::safe_file_name;
@@ -26,11 +26,11 @@ use crate::timeouts::Timeouts;
 /// use std::io;
 /// use std::path::Path;
 ///
-/// use haft_core::model::ModelInfo;
+/// use haft_core::model::ModelId;
 /// use haft_host::HostConfig;
 /// use haft_host::launch::Launcher;
 ///
-/// fn config(model: ModelInfo, home: &Path, project: &Path) -> io::Result<HostConfig> {
+/// fn config(model: ModelId, home: &Path, project: &Path) -> io::Result<HostConfig> {
 ///     let mut config = HostConfig::new(env!("CARGO_PKG_VERSION"), model, project);
 ///     config.logs = Some(home.join("logs"));
 ///     config.data = Some(home.join("data"));
@@ -44,11 +44,12 @@ use crate::timeouts::Timeouts;
 /// }
 /// ```
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct HostConfig {
     /// The program's version, for `hello_ack`.
     pub version: String,
     /// The active model, for `hello_ack`.
-    pub model: ModelInfo,
+    pub model: ModelId,
     /// The way in which the program runs, for `hello_ack`; `None` for an embedding program.
     pub mode: Option<HostMode>,
     /// The working directory of the agent. A relative path is made absolute.
@@ -108,7 +109,7 @@ pub struct HostConfig {
 
 impl HostConfig {
     /// Returns a configuration without logs, reserved names or environment.
-    pub fn new(version: impl Into<String>, model: ModelInfo, cwd: impl Into<PathBuf>) -> Self {
+    pub fn new(version: impl Into<String>, model: ModelId, cwd: impl Into<PathBuf>) -> Self {
         Self {
             version: version.into(),
             model,

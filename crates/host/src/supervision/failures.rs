@@ -22,6 +22,7 @@ const PREFIX: &str = "failed-";
 
 /// The last failure of an installed extension that has not been ready since.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LastFailure {
     /// The time of the failure, with millisecond precision.
     pub at: SystemTime,
@@ -29,6 +30,13 @@ pub struct LastFailure {
     pub code: String,
     /// The failure with the last printed line. The log holds the rest.
     pub message: String,
+}
+
+impl LastFailure {
+    /// Creates a failure.
+    pub fn new(at: SystemTime, code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { at, code: code.into(), message: message.into() }
+    }
 }
 
 /// Returns the last failure of the extension with this name and directory. Returns `None` if there was none

@@ -366,7 +366,8 @@ impl HostContext {
             let (home, network) = (std::env::home_dir(), granted.net == NetworkAccess::All);
             services::granted_paths(&granted.fs, &self.config.cwd, data, home.as_deref(), network)
         });
-        let reach = ServiceReach { extension: spec.name.clone(), within, data, lock_owner: LockOwner::new() };
+        let mut reach = ServiceReach::new(spec.name.clone(), LockOwner::new()).with_within(within);
+        reach.data = data;
         let (reporter, log) = (self.reporter(&spec.name), Arc::clone(log));
         let desk = HostCallServer::new(provided, reach, reporter, log, Arc::clone(&self.timeouts));
         Some(Arc::new(desk))

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use futures::{StreamExt as _, stream};
 use haft_core::error::TurnError;
-use haft_core::model::{Model, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelResponse, ModelStream};
+use haft_core::model::{Model, ModelError, ModelEvent, ModelId, ModelRequest, ModelResponse, ModelStream};
 use haft_core::tool::{Tool, ToolContext, ToolOutput, ToolSpec};
 use haft_core::{Agent, Run};
 use haft_host::Host;
@@ -15,7 +15,7 @@ use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, StopCause, TokenUsage};
+use haft_protocol::message::{AssistantBlock, StopCause};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -24,17 +24,22 @@ struct Caller(Mutex<VecDeque<ToolCall>>);
 
 #[async_trait]
 impl Model for Caller {
-    fn info(&self) -> ModelInfo {
-        ModelInfo { provider: "scripted".into(), model: "demo".into() }
+    fn info(&self) -> ModelId {
+        ModelId { provider: "scripted".into(), model: "demo".into() }
     }
 
     async fn stream(&self, _: CancellationToken, _: ModelRequest) -> Result<ModelStream, ModelError> {
         let call = self.0.lock().unwrap().pop_front();
         let stop = if call.is_some() { StopCause::ToolUse } else { StopCause::End };
         let content = call.into_iter().map(AssistantBlock::ToolCall).collect();
-        let response = ModelResponse { content, stop, usage: TokenUsage::default(), native: None };
+        let response = ModelResponse::new(content, stop);
         Ok(stream::iter([Ok(ModelEvent::Done(response))]).boxed())
     }
+}
+
+/// Creates a model that answers without text.
+pub(crate) fn silent_model() -> impl Model {
+    Caller(Mutex::default())
 }
 
 /// Counts its runs.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures::{StreamExt as _, stream};
 use haft_core::Agent;
-use haft_core::model::{Model, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelResponse, ModelStream};
+use haft_core::model::{Model, ModelError, ModelEvent, ModelId, ModelRequest, ModelResponse, ModelStream};
 use haft_core::tool::{Tool, ToolContext, ToolOutput, ToolSpec};
 use haft_host::{ExtensionToolSource, Host, ServiceReach};
 use haft_protocol::content::ToolCall;
@@ -23,8 +23,8 @@ struct Teller;
 
 #[async_trait]
 impl Model for Teller {
-    fn info(&self) -> ModelInfo {
-        ModelInfo { provider: "scripted".into(), model: "demo".into() }
+    fn info(&self) -> ModelId {
+        ModelId { provider: "scripted".into(), model: "demo".into() }
     }
 
     async fn stream(&self, _: CancellationToken, request: ModelRequest) -> Result<ModelStream, ModelError> {
@@ -37,8 +37,8 @@ impl Model for Teller {
         let count = request.messages.len();
         let pieces = [request.system, text, format!("{count} {:?}", request.options.max_tokens)];
         let content = vec![AssistantBlock::Text { text: pieces.join(" ") }];
-        let usage = TokenUsage { input: 7, ..TokenUsage::default() };
-        let done = ModelResponse { content, stop: StopCause::End, usage, native: None };
+        let usage = TokenUsage::default().with_input(7);
+        let done = ModelResponse::new(content, StopCause::End).with_usage(usage);
         let pieces = pieces.map(ModelEvent::Text).map(Ok);
         Ok(stream::iter(pieces).chain(stream::iter([Ok(ModelEvent::Done(done))])).boxed())
     }

@@ -34,7 +34,7 @@ async fn answer_next(peer: &mut FakePeer, answer: Value) -> Value {
 }
 
 fn denied(reason: &str) -> ApproverDecision {
-    ApproverDecision::Deny { by: "desk".into(), reason: reason.into() }
+    ApproverDecision::Deny { reason: reason.into() }
 }
 
 #[tokio::test(start_paused = true)]
@@ -57,6 +57,7 @@ async fn approver_approves_and_denies() {
         assert_eq!(decision, denied(reason));
     }
     let hook = host.hook_source().hooks().approve_tool.remove(0);
+    assert_eq!(hook.name(), "desk");
     assert!(hook.belongs_to(&ExtensionName::new("desk")) && !hook.belongs_to(&ExtensionName::new("other")));
     assert_eq!(events.faults(), []);
 }
@@ -124,8 +125,8 @@ async fn required_approver_that_never_started_denies() {
     let host = builder(&Events::default()).specs(vec![never]).start().await;
     let hooks = host.hook_source().hooks();
     assert_eq!((hooks.before_tool_execute.len(), hooks.approve_tool.len()), (0, 1));
-    let ApproverDecision::Deny { by, reason } = approve(&host).await else { panic!() };
-    assert_eq!(by, "desk");
+    let ApproverDecision::Deny { reason } = approve(&host).await else { panic!() };
+    assert_eq!(hooks.approve_tool[0].name(), "desk");
     assert!(reason.contains("no such file"), "{reason}");
 }
 

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use haft_core::hooks::HookSource as _;
-use haft_host::{ExtensionState, FaultCode, Host, HostConfig, RestartError};
+use haft_host::{ExtensionState, FaultCode, Host, RestartError};
 use haft_packages::discovery::{
     Discovery, DiscoveryOptions, ExtraLocation, Project, ProjectTrust, SkipReason,
 };
@@ -76,8 +76,9 @@ impl World {
     }
 
     async fn host(&self, events: &Events) -> Host {
-        let config =
-            HostConfig { timeouts: brisk(), state: Some(self.root.path().join("state")), ..config() };
+        let mut config = config();
+        config.timeouts = brisk();
+        config.state = Some(self.root.path().join("state"));
         let search = self.search();
         let source = move || Discovery::run(&search).into();
         let host = Host::builder(config).events(events.sink()).source(source).start().await;

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::hooks::{
-    FinishedCall, OutgoingRequest, ProviderRequest, ProviderRequestDecision, ReceivedResponse,
-    RequestDecision, ResponseDecision, ResultDecision, SettleDecision, SettlingRun, UserBash,
-    UserBashDecision, UserInput, UserInputDecision,
+    BashDecision, FinishedCall, OutgoingRequest, ProviderRequest, ProviderRequestDecision, ReceivedResponse,
+    RequestDecision, ResponseDecision, ResultDecision, SettleDecision, SettlingRun, UserBash, UserInput,
+    UserInputDecision,
 };
-use haft_core::model::{ModelInfo, RequestOptions, ThinkingLevel};
+use haft_core::model::ModelId;
 use haft_core::tool::{DisplayText, ToolFailureKind, ToolOutput};
 use haft_host::Host;
 use haft_packages::LaunchPlan;
@@ -86,8 +86,7 @@ async fn answer_each(peer: &mut FakePeer, answers: Vec<Value>) -> Vec<Value> {
 /// Returns the result of `bash` after the extension reviewed it.
 async fn review_result(host: &Host, output: ToolOutput) -> ToolOutput {
     let hook = host.hook_source().hooks().after_tool_execute.remove(0);
-    let finished =
-        FinishedCall { call: call("bash", json!({"command": "env"})), took: Duration::from_secs(1) };
+    let finished = FinishedCall::new(call("bash", json!({"command": "env"})), Duration::from_secs(1));
     match hook.after_tool_execute(&CancellationToken::new(), &finished, output).await {
         ResultDecision::Show(output) => output,
         ResultDecision::Refuse(refusal) => panic!("{refusal:?}"),
@@ -95,18 +94,16 @@ async fn review_result(host: &Host, output: ToolOutput) -> ToolOutput {
 }
 
 fn shown(by: &str, text: &str) -> Option<DisplayText> {
-    Some(DisplayText { by: ExtensionName::new(by), text: text.into() })
+    Some(DisplayText::new(ExtensionName::new(by), text))
 }
 
 fn failed_result() -> ToolOutput {
     let details = Some(RawJson::parse(r#"{"exit_code":1}"#).unwrap());
     let display = shown("bash", "a key");
-    ToolOutput {
-        details,
-        terminate: true,
-        display,
-        ..ToolOutput::failed(ToolFailureKind::NotFound, "KEY=SECRET")
-    }
+    ToolOutput::failed(ToolFailureKind::NotFound, "KEY=SECRET")
+        .with_details(details)
+        .with_terminate(true)
+        .with_display(display)
 }
 
 #[tokio::test(start_paused = true)]
@@ -139,16 +136,14 @@ async fn interceptor_changes_parts_of_a_result() {
     let hidden = content("KEY=[hidden]\n[removed 1 invisible characters]");
     let expect = [
         own.clone(),
-        ToolOutput { content: hidden, details: None, ..own.clone() },
+        own.clone().with_content(hidden).with_details(None),
         own.clone(),
-        ToolOutput {
-            content: content("(extension returned no content)"),
-            details: details(r#"{"hidden":1}"#),
-            ..own.clone()
-        },
-        ToolOutput { details: details(r#"{"exit_code":0}"#), is_error: false, failure: None, ..own.clone() },
-        ToolOutput { display: shown("hush", "1 key"), handled: true, ..own.clone() },
-        ToolOutput { display: None, ..own },
+        own.clone()
+            .with_content(content("(extension returned no content)"))
+            .with_details(details(r#"{"hidden":1}"#)),
+        own.clone().with_details(details(r#"{"exit_code":0}"#)).with_is_error(false).with_failure(None),
+        own.clone().with_display(shown("hush", "1 key")).with_handled(true),
+        own.with_display(None),
     ];
     assert_eq!(outputs, expect);
     assert_eq!(events.faults(), [fault("hush", "hidden_text")]);
@@ -195,7 +190,7 @@ async fn long_result_comes_back_whole() {
 }
 
 fn typed_input(text: &str, images: Vec<Image>) -> UserInput {
-    UserInput { images, ..UserInput::new(text, InputSource::Interactive) }
+    UserInput::new(text, InputSource::Interactive).with_images(images)
 }
 
 /// Returns the decision of the first extension about an input.
@@ -260,7 +255,7 @@ async fn input_stays_after_each_failure_of_interceptor() {
 /// Returns the decision of the first extension about the end of a run.
 async fn settle_run(host: &Host, continued: u32) -> SettleDecision {
     let hook = host.hook_source().hooks().before_settle.remove(0);
-    let run = SettlingRun { text: "Done.".into(), continued };
+    let run = SettlingRun::new("Done.", continued);
     hook.before_settle(&CancellationToken::new(), &run).await
 }
 
@@ -312,19 +307,11 @@ fn user_message(text: &str) -> Message {
 /// Returns the messages of a request as the first extension changed them; `None` if it did not.
 async fn change_messages(host: &Host, messages: Vec<Message>) -> Option<Vec<Message>> {
     let hook = host.hook_source().hooks().before_model_request.remove(0);
-    let request = OutgoingRequest {
-        step: 1,
-        model: ModelInfo { provider: "p".into(), model: "m".into() },
-        system: String::new(),
-        messages: Arc::new(messages),
-        tools: Vec::new(),
-        thinking: ThinkingLevel::default(),
-        options: RequestOptions::default(),
-        last: false,
-    };
+    let request =
+        OutgoingRequest::new(1, ModelId { provider: "p".into(), model: "m".into() }, Arc::new(messages));
     match hook.before_model_request(&CancellationToken::new(), &request).await {
         RequestDecision::Send => None,
-        RequestDecision::Edit { edit, .. } => edit.messages,
+        RequestDecision::Edit(edit) => edit.messages,
         RequestDecision::Refuse(refusal) => panic!("{refusal:?}"),
     }
 }
@@ -393,12 +380,12 @@ fn text_blocks(text: &str) -> Vec<AssistantBlock> {
 async fn change_answer(host: &Host, content: Vec<AssistantBlock>) -> Option<Vec<AssistantBlock>> {
     let hook = host.hook_source().hooks().after_model_response.remove(0);
     assert!(hook.suppresses_deltas(), "the user must not see what the hook removes");
-    let model = ModelInfo { provider: "p".into(), model: "m".into() };
+    let model = ModelId { provider: "p".into(), model: "m".into() };
     let (stop, usage) = (StopCause::End, TokenUsage::default());
-    let response = ReceivedResponse { step: 1, model, content, stop, usage };
+    let response = ReceivedResponse::new(1, model, content, stop).with_usage(usage);
     match hook.after_model_response(&CancellationToken::new(), &response).await {
         ResponseDecision::Keep => None,
-        ResponseDecision::Edit { content, .. } => Some(content),
+        ResponseDecision::Edit { content } => Some(content),
         ResponseDecision::Refuse(refusal) => panic!("{refusal:?}"),
     }
 }
@@ -466,8 +453,8 @@ async fn process_changes_a_result() {
 /// Returns the decision of the first extension about a request with this body.
 async fn review_request(host: &Host, payload: &Value) -> ProviderRequestDecision {
     let hook = host.hook_source().hooks().before_provider_request.remove(0);
-    let model = ModelInfo { provider: "p".into(), model: "m".into() };
-    let request = ProviderRequest { model, payload: payload.clone().into() };
+    let model = ModelId { provider: "p".into(), model: "m".into() };
+    let request = ProviderRequest::new(model, payload.clone().into());
     hook.before_provider_request(&CancellationToken::new(), &request).await
 }
 
@@ -528,14 +515,14 @@ async fn process_changes_a_request_to_a_provider() {
 }
 
 /// Returns the decision of the first extension about a command of the person.
-async fn review_command(host: &Host, command: &str) -> UserBashDecision {
+async fn review_command(host: &Host, command: &str) -> BashDecision {
     let hook = host.hook_source().hooks().on_user_bash.remove(0);
-    let bash = UserBash { command: command.to_owned(), cwd: "/w".into(), excluded: true };
+    let bash = UserBash::new(command.to_owned(), "/w").with_excluded(true);
     hook.on_user_bash(&CancellationToken::new(), &bash).await
 }
 
-fn blocked_command(reason: &str) -> UserBashDecision {
-    UserBashDecision::Block { reason: reason.to_owned() }
+fn blocked_command(reason: &str) -> BashDecision {
+    BashDecision::Block { reason: reason.to_owned() }
 }
 
 #[tokio::test(start_paused = true)]
@@ -568,31 +555,31 @@ async fn interceptor_decides_about_a_command_and_its_failure_blocks() {
     });
     assert_eq!(question, expect);
     let expect = [
-        UserBashDecision::Run,
-        UserBashDecision::Rewrite { command: "ls -1".into() },
-        UserBashDecision::Answer { output: "ab\n".into(), exit_code: None },
+        BashDecision::Run,
+        BashDecision::Rewrite { command: "ls -1".into() },
+        BashDecision::Answer { output: "ab\n".into(), exit_code: None },
         blocked_command("frozen"),
         blocked_command("no reason given"),
         blocked_command("the new command has invisible characters"),
     ];
     assert_eq!(decisions[..6], expect);
     for decision in &decisions[6..] {
-        let UserBashDecision::Block { reason } = decision else { panic!("{decision:?}") };
+        let BashDecision::Block { reason } = decision else { panic!("{decision:?}") };
         assert!(reason.starts_with("blocked: extension desk, which must approve this, "), "{reason}");
     }
     let codes: Vec<_> = events.faults().into_iter().map(|(_, code)| code).collect();
     assert_eq!(codes, ["hidden_text", "hook_error", "hook_error", "hook_error", "hook_error"]);
-    assert!(matches!(review_command(&host, "ls").await, UserBashDecision::Block { .. }));
+    assert!(matches!(review_command(&host, "ls").await, BashDecision::Block { .. }));
     assert_eq!(events.faults().last(), Some(&fault("desk", "hook_timeout")));
     drop(peer);
-    assert!(matches!(review_command(&host, "ls").await, UserBashDecision::Block { .. }));
+    assert!(matches!(review_command(&host, "ls").await, BashDecision::Block { .. }));
 }
 
 #[tokio::test]
 async fn process_answers_a_command() {
     let dir = tempfile::tempdir().unwrap();
     let (host, events) = host_with_script(dir.path()).await;
-    let answer = UserBashDecision::Answer { output: "ls in /w".into(), exit_code: Some(3) };
+    let answer = BashDecision::Answer { output: "ls in /w".into(), exit_code: Some(3) };
     assert_eq!(review_command(&host, "ls").await, answer);
     host.shutdown().await;
     assert_eq!(events.faults(), []);

@@ -28,7 +28,7 @@ impl ExtensionToolSource for Locks {
     fn file_to_lock(&self, _reach: &ServiceReach, path: &str) -> Result<(FileQueue, PathBuf), FileLockError> {
         if path == "denied" {
             let text = "not this file".to_owned();
-            return Err(FileLockError { code: HostCallError::PermissionDenied, text });
+            return Err(FileLockError::new(HostCallError::PermissionDenied, text));
         }
         Ok((self.queue.clone(), self.dir.join(path)))
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use haft_core::compact::{CompactReason, PendingCompaction};
 use haft_core::hooks::{
-    AgentStart, CompactDecision, MessageDecision, PromptSection, Refusal, ToolDecision, TurnDecision,
+    AgentStart, CompactDecision, MessageDecision, PromptSection, ToolDecision, TurnDecision,
 };
 use haft_core::session::entry::{CustomMessage, SessionEntry};
 use haft_host::{ExtensionState, Host};
@@ -44,14 +44,10 @@ async fn gate_allows_rewrites_and_blocks() {
         let (mut decided, ()) = tokio::join!(gate(&host, &ls), reply);
         decisions.append(&mut decided);
     }
-    let by = || "guard".to_owned();
     let args = RawJson::parse(r#"{"command":"echo hi"}"#).unwrap();
-    let expect = [
-        ToolDecision::Allow,
-        ToolDecision::Rewrite { by: by(), tool: None, args },
-        ToolDecision::block(by(), "no"),
-    ];
+    let expect = [ToolDecision::Allow, ToolDecision::Rewrite { tool: None, args }, ToolDecision::block("no")];
     assert_eq!(decisions, expect);
+    assert_eq!(host.hook_source().hooks().before_tool_execute[0].name(), "guard");
     assert_eq!(events.faults(), []);
 }
 
@@ -184,19 +180,18 @@ async fn interceptor_decides_about_turns_and_messages() {
         (turn, replaced, message.before_assistant_message(&cancel, "SECRET").await)
     };
     let ((turn, replaced, suppressed), ()) = tokio::join!(asked, replies);
-    let by = || "meter".to_owned();
-    assert_eq!(turn, TurnDecision::Block { by: by(), reason: "closed".into() });
-    assert_eq!(replaced, MessageDecision::Replace { by: by(), text: "[redacted]".into() });
+    assert_eq!((hooks.before_turn[0].name(), hooks.before_assistant_message[0].name()), ("meter", "meter"));
+    assert_eq!(turn, TurnDecision::Block { reason: "closed".into() });
+    assert_eq!(replaced, MessageDecision::Replace { text: "[redacted]".into() });
     let reason = "message withheld by extension meter".to_owned();
-    assert_eq!(suppressed, MessageDecision::Suppress { by: by(), reason });
+    assert_eq!(suppressed, MessageDecision::Suppress { reason });
 }
 
 #[tokio::test(start_paused = true)]
 async fn system_prompt_sections_name_their_owner() {
     let (host, mut peer, events) = host_with("guide", [intercept(&["before_agent_start"])]).await;
     let hook = host.hook_source().hooks().before_agent_start.remove(0);
-    let start =
-        AgentStart { prompt: vec![ContentBlock::text("weather?")], system_prompt: "You are haft.".into() };
+    let start = AgentStart::new(vec![ContentBlock::text("weather?")], "You are haft.");
     let answers = [
         json!({"append_system_prompt": "Ask `weather`.\u{e0041}"}),
         json!({"system_prompt": "You are haft.\n\nAsk `weather`."}),
@@ -230,7 +225,7 @@ async fn system_prompt_sections_name_their_owner() {
 async fn messages_name_their_owner_and_their_faults() {
     let (host, mut peer, events) = host_with("guide", [intercept(&["before_agent_start"])]).await;
     let hook = host.hook_source().hooks().before_agent_start.remove(0);
-    let start = AgentStart { prompt: Vec::new(), system_prompt: String::new() };
+    let start = AgentStart::new(Vec::new(), String::new());
     let noon = json!({"kind": "clock", "content": "It is\u{e0041} noon.", "display": false, "details": [12]});
     let broken = json!({"kind": "k", "content": "c", "display": true, "images": [{"mime_type": "image/png", "data": "x"}]});
     let answers = [
@@ -252,13 +247,10 @@ async fn messages_name_their_owner_and_their_faults() {
         additions
     };
     let (additions, ()) = tokio::join!(asked, replies);
-    let noon = CustomMessage {
-        owner: "guide".into(),
-        kind: "clock".into(),
-        content: vec![ContentBlock::text("[from extension guide]\nIt is noon.")],
-        display: false,
-        details: Some(RawJson::parse("[12]").unwrap()),
-    };
+    let noon =
+        CustomMessage::new("guide", "clock", vec![ContentBlock::text("[from extension guide]\nIt is noon.")])
+            .with_display(false)
+            .with_details(RawJson::parse("[12]").unwrap());
     assert_eq!(additions[0].messages, [noon]);
     let counts: Vec<_> = additions.iter().map(|all| (all.sections.len(), all.messages.len())).collect();
     assert_eq!(counts, [(1, 1), (1, 0), (0, 0)]);
@@ -271,19 +263,16 @@ fn compacting() -> PendingCompaction {
     let entry = |id: u128, text: &str| {
         let (content, time) = (vec![ContentBlock::text(text)], Rfc3339Time("T".into()));
         let body = Message::User { content, time: time.clone() }.into();
-        Arc::new(SessionEntry { id: id.into(), parent: None, time, body })
+        Arc::new(SessionEntry::new(id.into(), None, time, body))
     };
-    PendingCompaction {
-        reason: CompactReason::Manual,
-        instructions: Some("mind".into()),
-        tokens_before: 7000,
-        window: Some(8192),
-        entries: vec![entry(1, "fix it"), entry(2, "go on")],
-        first_kept: Some(2.into()),
-        previous_summary: None,
-        files_read: vec!["a.rs".into()],
-        files_modified: Vec::new(),
-    }
+    let entries = vec![entry(1, "fix it"), entry(2, "go on")];
+    let mut compacting = PendingCompaction::new(CompactReason::Manual, entries)
+        .with_instructions("mind")
+        .with_tokens_before(7000)
+        .with_window(8192)
+        .with_files_read(vec!["a.rs".into()]);
+    compacting.first_kept = Some(2.into());
+    compacting
 }
 
 #[tokio::test(start_paused = true)]
@@ -318,11 +307,11 @@ async fn compaction_hook_refuses_or_writes_summary() {
         decided
     };
     let (decided, ()) = tokio::join!(asked, replies);
-    let by = || "notes".to_owned();
-    let replace = |first_kept| CompactDecision::Replace { by: by(), summary: "All well.".into(), first_kept };
+    assert_eq!(hook.name(), "notes");
+    let replace = |first_kept| CompactDecision::Replace { summary: "All well.".into(), first_kept };
     let expect = [
         CompactDecision::Default,
-        CompactDecision::Cancel { by: by(), reason: "not yet".into() },
+        CompactDecision::Cancel { reason: "not yet".into() },
         replace(None),
         replace(Some(1.into())),
         CompactDecision::Default,
@@ -356,8 +345,8 @@ async fn queries_interceptors_in_extension_order() {
     let mut order = Vec::new();
     for hook in hooks {
         let decision = hook.before_tool_execute(&CancellationToken::new(), &ls).await;
-        if let ToolDecision::Refuse(Refusal { by, .. }) = decision {
-            order.push(by);
+        if let ToolDecision::Refuse(_) = decision {
+            order.push(hook.name().to_owned());
         }
     }
     assert_eq!(order, ["one", "two"]);

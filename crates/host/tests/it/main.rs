@@ -34,6 +34,7 @@ mod scripts;
 mod services;
 mod session_changes;
 mod slow;
+mod start_agent;
 mod stops;
 mod supervision;
 mod support;

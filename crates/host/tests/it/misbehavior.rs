@@ -82,7 +82,9 @@ impl FaultyExtensionHost {
 /// A short deadline for the answer that never comes. The healthy extension has the same deadline: see
 /// [`guard`].
 fn short_intercept() -> Timeouts {
-    Timeouts { intercept: Duration::from_secs(3), ..brisk() }
+    let mut timeouts = brisk();
+    timeouts.intercept = Duration::from_secs(3);
+    timeouts
 }
 
 /// Plays the fault in an intercept, which the faulty gate blocks. The healthy gate is not queried, because
@@ -162,7 +164,8 @@ async fn reports_exit_after_5_mb_argument() {
 
 #[tokio::test]
 async fn handles_child_that_holds_output_open() {
-    let timeouts = Timeouts { pipe_drain: Duration::from_millis(200), ..brisk() };
+    let mut timeouts = brisk();
+    timeouts.pipe_drain = Duration::from_millis(200);
     let ended = async {
         let (fixture, reason) = guard("fork-and-hold-stdout", timeouts, &[], json!({})).await;
         assert!(reason.contains("exited with status 5"), "{reason}");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use haft_core::hooks::{OutgoingRequest, ReceivedResponse, RequestDecision, RequestEdit, ResponseDecision};
-use haft_core::model::{ModelInfo, RequestOptions, ThinkingLevel};
+use haft_core::model::{ModelId, RequestOptions, ThinkingLevel};
 use haft_core::tool::{ToolOwner, ToolSpec};
 use haft_host::Host;
 use haft_packages::{ExtensionSpec, LaunchPlan, Permissions};
@@ -16,8 +16,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::support::{Events, brisk, config, fault, host_with, program, spec};
 
-fn model() -> ModelInfo {
-    ModelInfo { provider: "anthropic".into(), model: "claude".into() }
+fn model() -> ModelId {
+    ModelId { provider: "anthropic".into(), model: "claude".into() }
 }
 
 fn list_tool() -> ToolSpec {
@@ -26,16 +26,11 @@ fn list_tool() -> ToolSpec {
 
 fn request() -> OutgoingRequest {
     let content = vec![ContentBlock::text("hi")];
-    OutgoingRequest {
-        step: 2,
-        model: model(),
-        system: "You are haft.".into(),
-        messages: Arc::new(vec![Message::User { content, time: Rfc3339Time("T".into()) }]),
-        tools: vec![Arc::new(list_tool())],
-        thinking: ThinkingLevel::High,
-        options: RequestOptions { max_tokens: Some(4096), ..RequestOptions::default() },
-        last: false,
-    }
+    OutgoingRequest::new(2, model(), Arc::new(vec![Message::User { content, time: Rfc3339Time("T".into()) }]))
+        .with_system("You are haft.")
+        .with_tools(vec![Arc::new(list_tool())])
+        .with_thinking(ThinkingLevel::High)
+        .with_options(RequestOptions::default().with_max_tokens(4096))
 }
 
 /// Returns the edit of the first extension with this answer, and the question; `None` if it changes nothing.
@@ -52,8 +47,8 @@ async fn edit_request(host: &Host, peer: &mut FakePeer, answer: Value) -> (Optio
     question.as_object_mut().unwrap().remove("id");
     match decision {
         RequestDecision::Send => (None, question),
-        RequestDecision::Edit { edit, by } => {
-            assert_eq!(by, "router");
+        RequestDecision::Edit(edit) => {
+            assert_eq!(hook.name(), "router");
             (Some(edit), question)
         }
         RequestDecision::Refuse(refusal) => panic!("{refusal:?}"),
@@ -86,21 +81,20 @@ async fn interceptor_changes_each_part_of_a_request() {
     let (host, mut peer, events) = host_with("router", [subscribe()]).await;
     let none = RequestEdit::default;
     let schema = json!({"type": "object"});
-    let added = ToolSpec {
-        owner: ToolOwner::Extension("router".into()),
-        ..ToolSpec::new("look", "Looks.").with_schema(RawJson::from_value(&schema).unwrap())
-    };
+    let added = ToolSpec::new("look", "Looks.")
+        .with_schema(RawJson::from_value(&schema).unwrap())
+        .with_owner(ToolOwner::Extension("router".into()));
     let tools = json!([
         {"name": "ls", "description": "Not this one.", "schema": schema},
         {"name": "look", "description": "Looks.", "schema": schema},
     ]);
-    let options = Some(RequestOptions { temperature: Some(0.5), ..RequestOptions::default() });
+    let options = Some(RequestOptions::default().with_temperature(0.5));
     for (answer, expect) in [
-        (json!({"model": "openai/gpt"}), RequestEdit { model: Some("openai/gpt".into()), ..none() }),
-        (json!({"thinking": "off"}), RequestEdit { thinking: Some(ThinkingLevel::Off), ..none() }),
-        (json!({"options": {"temperature": 0.5}}), RequestEdit { options, ..none() }),
-        (json!({"tools": tools}), RequestEdit { add_tools: vec![added], ..none() }),
-        (json!({"messages": []}), RequestEdit { messages: Some(Vec::new()), ..none() }),
+        (json!({"model": "openai/gpt"}), none().with_model("openai/gpt")),
+        (json!({"thinking": "off"}), none().with_thinking(ThinkingLevel::Off)),
+        (json!({"options": {"temperature": 0.5}}), none().with_options(options)),
+        (json!({"tools": tools}), none().with_add_tools(vec![added])),
+        (json!({"messages": []}), none().with_messages(Vec::new())),
     ] {
         let (edit, _) = edit_request(&host, &mut peer, answer.clone()).await;
         assert_eq!(edit, Some(expect), "{answer}");
@@ -119,7 +113,7 @@ async fn invalid_part_does_not_spoil_the_others() {
     ]);
     let answer = json!({"messages": [orphan], "tools": tools, "thinking": "low"});
     let (edit, _) = edit_request(&host, &mut peer, answer).await;
-    assert_eq!(edit, Some(RequestEdit { thinking: Some(ThinkingLevel::Low), ..RequestEdit::default() }));
+    assert_eq!(edit, Some(RequestEdit::default().with_thinking(ThinkingLevel::Low)));
     insta::assert_snapshot!(events.messages().join("\n"), @r#"
     context intercept: the result of the call "c1" has no call before it; the messages were not changed
     context intercept: tool "no name": a name is a letter and then letters, digits, '_' or '-', at most 64 in all; the tool was not added
@@ -167,7 +161,7 @@ async fn process_adds_only_granted_tools() {
     let host = Host::builder(config).events(events.sink()).specs(specs).start().await;
     let hook = host.hook_source().hooks().before_model_request.remove(0);
     let decision = hook.before_model_request(&CancellationToken::new(), &request()).await;
-    let RequestDecision::Edit { edit, .. } = decision else { panic!("{decision:?}") };
+    let RequestDecision::Edit(edit) = decision else { panic!("{decision:?}") };
     let names: Vec<_> =
         edit.add_tools.iter().map(|tool| (tool.name.as_str(), tool.description.as_str())).collect();
     assert_eq!(names, [("look", "claude")]);
@@ -181,8 +175,8 @@ async fn interceptor_sees_model_and_usage_of_an_answer() {
     let (host, mut peer, events) = host_with("router", [subscribe()]).await;
     let hook = host.hook_source().hooks().after_model_response.remove(0);
     let content = vec![AssistantBlock::Text { text: "Done.".into() }];
-    let usage = TokenUsage { input: 9, output: 3, cost_usd: 0.5, ..TokenUsage::default() };
-    let response = ReceivedResponse { step: 2, model: model(), content, stop: StopCause::Length, usage };
+    let usage = TokenUsage::default().with_input(9).with_output(3).with_cost_usd(0.5);
+    let response = ReceivedResponse::new(2, model(), content, StopCause::Length).with_usage(usage);
     let cancel = CancellationToken::new();
     let answering = async {
         let question = peer.expect("event_intercept").await;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use haft_host::{Host, HostConfig};
+use haft_host::Host;
 use haft_packages::manifest::Activation;
 use haft_packages::{ExtensionOrigin, ExtensionSpec, LaunchPlan, Lifecycle, PinnedTool, ToolPins};
 use haft_protocol::ids::ExtensionName;
@@ -79,7 +79,8 @@ impl Home {
     }
 
     async fn host(&self) -> (Host, Events) {
-        let (events, mut config) = (Events::default(), HostConfig { timeouts: brisk(), ..config() });
+        let (events, mut config) = (Events::default(), config());
+        config.timeouts = brisk();
         config.tool_pins = Some(Arc::clone(&self.kept) as _);
         let specs = vec![ExtensionSpec { lifecycle: self.lifecycle.clone(), ..extension(&self.ext()) }];
         let host = Host::builder(config).events(events.sink()).specs(specs).start().await;

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Read as _;
 use std::time::{Duration, Instant};
 
-use haft_host::{ExtensionState, Host, Timeouts};
+use haft_host::{ExtensionState, Host};
 use haft_launch::Launcher;
 use haft_packages::LaunchPlan;
 use haft_protocol::ids::ExtensionName;
@@ -131,7 +131,8 @@ async fn kills_leftover_children() {
     let launch = LaunchPlan::Process { program: program(&["sh"]), args };
     let (events, mut config) = (Events::default(), config());
     // The child also holds the output open.
-    config.timeouts = Timeouts { pipe_drain: Duration::from_millis(200), ..brisk() };
+    config.timeouts = brisk();
+    config.timeouts.pipe_drain = Duration::from_millis(200);
     let start =
         Host::builder(config).events(events.sink()).specs(vec![spec("sh", dir.path(), launch)]).start();
     let (alive, (is_dead, dead)) = (dir.path().join("alive"), tokio::sync::oneshot::channel());
@@ -177,7 +178,9 @@ async fn extension_may_clean_up_after_closing_output() {
         LaunchPlan::Process { program: program(&["sh"]), args: vec!["-c".to_owned(), script.to_owned()] };
     let (events, mut config) = (Events::default(), config());
     let pipe_drain = Duration::from_millis(200);
-    config.timeouts = Timeouts { pipe_drain, shutdown_grace: PATIENCE, ..brisk() };
+    config.timeouts = brisk();
+    config.timeouts.pipe_drain = pipe_drain;
+    config.timeouts.shutdown_grace = PATIENCE;
     let host =
         Host::builder(config).events(events.sink()).specs(vec![spec("sh", dir.path(), launch)]).start().await;
     host.shutdown().await;
@@ -196,7 +199,8 @@ async fn closed_stream_ends_running_extension() {
         );
         let launch = LaunchPlan::Process { program: program(&["sh"]), args: vec!["-c".to_owned(), script] };
         let (events, mut config) = (Events::default(), config());
-        config.timeouts = Timeouts { pipe_drain: Duration::from_millis(200), ..brisk() };
+        config.timeouts = brisk();
+        config.timeouts.pipe_drain = Duration::from_millis(200);
         let specs = vec![spec("sh", dir.path(), launch)];
         let host = Host::builder(config).events(events.sink()).specs(specs).start().await;
         eventually(|| dir.path().join("closed").exists()).await;

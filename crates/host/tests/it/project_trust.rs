@@ -37,7 +37,7 @@ async fn only_an_answer_decides_about_a_project() {
     let subscribes = json!({"type": "subscribe", "intercept": ["project_trust"]});
     let (host, mut peer, events) = host_with("policy", [subscribes]).await;
     let decided =
-        |trusts, remember| Some(ExtensionTrust { extension: ExtensionName::new("policy"), trusts, remember });
+        |trusts, remember| Some(ExtensionTrust::new(ExtensionName::new("policy"), trusts, remember));
     let remembered = ask(&host, &mut peer, json!({"trust": "yes", "remember": true})).await;
     assert_eq!(remembered, decided(true, true));
     assert_eq!(ask(&host, &mut peer, json!({"trust": "yes"})).await, decided(true, false));

@@ -19,7 +19,9 @@ use crate::support::{
 };
 
 fn brisk_config() -> HostConfig {
-    HostConfig { timeouts: brisk(), ..config() }
+    let mut config = config();
+    config.timeouts = brisk();
+    config
 }
 
 /// Returns a host that finds these sets in turn, at the start and at every reload, and then nothing.
@@ -72,11 +74,8 @@ async fn keeps_old_extension_when_new_one_fails() {
     let gone =
         spec("guard", dir.path(), LaunchPlan::Process { program: dir.path().join("none"), args: Vec::new() });
     let crash = shell("guard", dir.path(), "exit 1");
-    let unreadable = ExtensionFault {
-        extension: ExtensionName::new("guard"),
-        code: "manifest_invalid".into(),
-        message: "a comma is missing".into(),
-    };
+    let unreadable =
+        ExtensionFault::new(ExtensionName::new("guard"), "manifest_invalid", "a comma is missing");
     let unreadable = DiscoveredExtensions { faults: vec![unreadable], ..DiscoveredExtensions::default() };
     let rounds =
         [vec![guard()].into(), vec![gone].into(), unreadable, vec![crash].into(), vec![guard()].into()];

@@ -59,7 +59,8 @@ fn script(programs: &[&str], text: &str, dir: &Path) -> ExtensionSpec {
 async fn host(spec: ExtensionSpec) -> (Host, Events) {
     let (events, mut config) = (Events::default(), config());
     // Scripts that never send ready are waited for as long as in the product.
-    config.timeouts = Timeouts { idle_ready: Timeouts::default().idle_ready, ..brisk() };
+    config.timeouts = brisk();
+    config.timeouts.idle_ready = Timeouts::default().idle_ready;
     (Host::builder(config).events(events.sink()).specs(vec![spec]).start().await, events)
 }
 

@@ -1,7 +1,7 @@
 //! Hooks before a session changes.
 
 use haft_core::hooks::{
-    BranchDecision, HookSummary, PendingFork, PendingMove, PendingSwitch, SessionChangeDecision, SwitchReason,
+    BranchDecision, PendingFork, PendingMove, PendingSwitch, SessionChangeDecision, SwitchReason,
 };
 use haft_core::session::{Durability, Session};
 use haft_host::Host;
@@ -28,8 +28,8 @@ async fn answer(peer: &mut FakePeer, answer: Value) -> Value {
 
 async fn switch(host: &Host, caller: Option<&str>) -> SessionChangeDecision {
     let hook = host.hook_source().hooks().before_switch.remove(0);
-    let (session, caller) = (Some("0199".to_owned()), caller.map(ExtensionName::new));
-    let pending = PendingSwitch { reason: SwitchReason::Resume, session, caller };
+    let caller = caller.map(ExtensionName::new);
+    let pending = PendingSwitch::new(SwitchReason::Resume).with_session("0199").with_caller(caller);
     hook.before_switch(&CancellationToken::new(), &pending).await
 }
 
@@ -44,7 +44,7 @@ async fn tree(host: &Host, pending: &PendingMove) -> BranchDecision {
 }
 
 fn blocked(reason: &str) -> SessionChangeDecision {
-    SessionChangeDecision::Block { by: "desk".to_owned(), reason: reason.to_owned() }
+    SessionChangeDecision::Block { reason: reason.to_owned() }
 }
 
 #[tokio::test(start_paused = true)]
@@ -65,7 +65,7 @@ async fn extension_blocks_a_switch_and_a_fork_and_its_failure_passes() {
     assert_eq!(decision, SessionChangeDecision::Continue);
     // The extension is not asked about its own command.
     assert_eq!(switch(&host, Some("desk")).await, SessionChangeDecision::Continue);
-    let pending = PendingFork { entry: None, caller: None };
+    let pending = PendingFork::new(None);
     let (decision, question) =
         tokio::join!(fork(&host, pending.clone()), answer(&mut peer, json!({"error": "no disk"})));
     assert_eq!(question, json!({"type": "event_intercept", "event": "before_fork"}));
@@ -88,14 +88,10 @@ async fn extension_summarizes_the_branch_that_is_left() {
     let said =
         Message::User { content: vec![ContentBlock::text("use a lock")], time: Rfc3339Time("T".into()) };
     let entry = session.append(said, Durability::Soon).await.unwrap();
-    let pending = PendingMove {
-        entry: None,
-        leaf: Some(entry),
-        left: session.branch(),
-        summarize: true,
-        instructions: Some("mind the lock".into()),
-        caller: None,
-    };
+    let pending = PendingMove::new(session.branch())
+        .with_leaf(entry)
+        .with_summarize(true)
+        .with_instructions("mind the lock");
     let (decision, question) = tokio::join!(
         tree(&host, &pending),
         answer(&mut peer, json!({"summary": "A lock\u{e0041} deadlocks."}))
@@ -106,13 +102,13 @@ async fn extension_summarizes_the_branch_that_is_left() {
         "instructions": "mind the lock", "entries": [{"id": id, "text": "[user]\nuse a lock"}],
     });
     assert_eq!(question, expect);
-    let summary = HookSummary { by: "desk".to_owned(), text: "A lock deadlocks.".to_owned() };
-    assert_eq!(decision, BranchDecision::Summarize(summary));
+    assert_eq!(decision, BranchDecision::Summarize { text: "A lock deadlocks.".to_owned() });
+    assert_eq!(host.hook_source().hooks().before_tree[0].name(), "desk");
     assert_eq!(events.faults(), [fault("desk", "hidden_text")]);
     let (decision, _) =
         tokio::join!(tree(&host, &pending), answer(&mut peer, json!({"block": true, "summary": "unused"})));
     let reason = "no reason given".to_owned();
-    assert_eq!(decision, BranchDecision::Block { by: "desk".to_owned(), reason });
-    let own = PendingMove { caller: Some(ExtensionName::new("desk")), ..pending };
+    assert_eq!(decision, BranchDecision::Block { reason });
+    let own = pending.with_caller(ExtensionName::new("desk"));
     assert_eq!(tree(&host, &own).await, BranchDecision::Continue);
 }

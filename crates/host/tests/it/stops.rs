@@ -7,7 +7,7 @@ use haft_core::hooks::{
     FinishedCall, OutgoingRequest, ReceivedResponse, Refusal, RequestDecision, ResponseDecision,
     ResultDecision, ToolDecision,
 };
-use haft_core::model::{ModelInfo, RequestOptions, ThinkingLevel};
+use haft_core::model::ModelId;
 use haft_core::tool::{DisplayText, ToolOutput};
 use haft_host::Host;
 use haft_packages::LaunchPlan;
@@ -44,24 +44,15 @@ async fn answer_next(peer: &mut FakePeer, answer: Value) {
 /// Returns the refusals of the hooks around a request, its answer, and the result of a call.
 async fn refusals(host: &Host, peer: &mut FakePeer, answer: &Value) -> Vec<Option<Refusal>> {
     let (hooks, cancel) = (host.hook_source().hooks(), CancellationToken::new());
-    let model = || ModelInfo { provider: "p".into(), model: "m".into() };
-    let request = OutgoingRequest {
-        step: 1,
-        model: model(),
-        system: String::new(),
-        messages: Arc::new(Vec::new()),
-        tools: Vec::new(),
-        thinking: ThinkingLevel::default(),
-        options: RequestOptions::default(),
-        last: false,
-    };
+    let model = || ModelId { provider: "p".into(), model: "m".into() };
+    let request = OutgoingRequest::new(1, model(), Arc::new(Vec::new()));
     let asking = hooks.before_model_request[0].before_model_request(&cancel, &request);
     let (requested, ()) = tokio::join!(asking, answer_next(peer, answer.clone()));
     let (stop, usage) = (StopCause::End, TokenUsage::default());
-    let response = ReceivedResponse { step: 1, model: model(), content: Vec::new(), stop, usage };
+    let response = ReceivedResponse::new(1, model(), Vec::new(), stop).with_usage(usage);
     let asking = hooks.after_model_response[0].after_model_response(&cancel, &response);
     let (received, ()) = tokio::join!(asking, answer_next(peer, answer.clone()));
-    let finished = FinishedCall { call: call("bash", json!({})), took: Duration::ZERO };
+    let finished = FinishedCall::new(call("bash", json!({})), Duration::ZERO);
     let asking = hooks.after_tool_execute[0].after_tool_execute(&cancel, &finished, ToolOutput::text("x"));
     let (finished, ()) = tokio::join!(asking, answer_next(peer, answer.clone()));
     vec![
@@ -75,10 +66,10 @@ async fn refusals(host: &Host, peer: &mut FakePeer, answer: &Value) -> Vec<Optio
 async fn stop_ends_the_turn_at_each_hook() {
     let (host, mut peer, events) = host_with_hooks(&["hooks_2"]).await;
     let spent = json!({"stop": "turn", "reason": "the budget is spent"});
-    let ended = Refusal::for_turn("ender", "the budget is spent");
+    let ended = Refusal::for_turn("the budget is spent");
     assert_eq!(decide_call(&host, &mut peer, spent.clone()).await, ToolDecision::Refuse(ended.clone()));
     assert_eq!(refusals(&host, &mut peer, &spent).await, vec![Some(ended); 3]);
-    let discarded = Refusal::for_discarded_turn("ender", "turn ended by extension ender");
+    let discarded = Refusal::for_discarded_turn("turn ended by extension ender");
     assert_eq!(refusals(&host, &mut peer, &json!({"stop": "discard"})).await, vec![Some(discarded); 3]);
     assert_eq!(events.faults(), []);
 }
@@ -89,7 +80,7 @@ async fn without_the_capability_only_block_counts() {
     let stop = json!({"stop": "turn", "reason": "no", "content": [{"type": "text", "text": "x"}]});
     assert_eq!(decide_call(&host, &mut peer, stop).await, ToolDecision::Allow);
     let blocked = json!({"stop": 7, "block": true, "reason": "no"});
-    let denied = ToolDecision::block("ender", "no");
+    let denied = ToolDecision::block("no");
     assert_eq!(decide_call(&host, &mut peer, blocked).await, denied);
     assert_eq!(refusals(&host, &mut peer, &json!({"stop": "turn"})).await, vec![None, None, None]);
     assert_eq!(events.faults(), []);
@@ -102,9 +93,9 @@ async fn content_is_the_result_of_the_call() {
     let answer = json!({
         "content": content, "details": {"cached": true}, "is_error": true, "display": "1 file", "handled": true,
     });
-    let ToolDecision::Respond { by, output } = decide_call(&host, &mut peer, answer).await else { panic!() };
-    assert_eq!((by.as_str(), output.is_error, output.handled), ("ender", true, true));
-    let display = DisplayText { by: ExtensionName::new("ender"), text: "1 file".into() };
+    let ToolDecision::Respond { output } = decide_call(&host, &mut peer, answer).await else { panic!() };
+    assert_eq!((output.is_error, output.handled), (true, true));
+    let display = DisplayText::new(ExtensionName::new("ender"), "1 file");
     assert_eq!(output.display, Some(display));
     assert_eq!(output.details, Some(RawJson::parse(r#"{"cached":true}"#).unwrap()));
     assert_eq!(output.content, [ContentBlock::text("a.txt\n[removed 1 invisible characters]")]);
@@ -114,11 +105,8 @@ async fn content_is_the_result_of_the_call() {
 #[tokio::test(start_paused = true)]
 async fn another_tool_is_called() {
     let (host, mut peer, events) = host_with_hooks(&["hooks_2"]).await;
-    let redirect = |args: &str| ToolDecision::Rewrite {
-        by: "ender".into(),
-        tool: Some("ls".into()),
-        args: RawJson::parse(args).unwrap(),
-    };
+    let redirect =
+        |args: &str| ToolDecision::Rewrite { tool: Some("ls".into()), args: RawJson::parse(args).unwrap() };
     let same_args = decide_call(&host, &mut peer, json!({"modified_tool": "ls"})).await;
     assert_eq!(same_args, redirect(r#"{"command":"ls"}"#));
     let answer = json!({"block": true, "modified_tool": "ls", "modified_args": {"path": "."}});
@@ -134,7 +122,7 @@ async fn another_tool_is_called() {
     let unknown = json!({"modified_tool": "ls", "display": 7, "handled": true});
     assert_eq!(decide_call(&host, &mut peer, unknown).await, ToolDecision::Allow);
     let safe = json!({"modified_tool": "ls", "block": true, "reason": "no"});
-    assert_eq!(decide_call(&host, &mut peer, safe).await, ToolDecision::block("ender", "no"));
+    assert_eq!(decide_call(&host, &mut peer, safe).await, ToolDecision::block("no"));
     assert!(!host.hook_source().hooks().before_tool_execute[0].handles_unknown_tools());
 }
 
@@ -189,12 +177,12 @@ async fn process_answers_redirects_and_ends() {
     let specs = vec![spec("cache", dir.path(), script)];
     let host = Host::builder(config).events(events.sink()).specs(specs).start().await;
     let decisions = gate(&host, &call("bash", json!({"command": "ls"}))).await;
-    let [ToolDecision::Respond { output, .. }] = decisions.as_slice() else { panic!("{decisions:?}") };
+    let [ToolDecision::Respond { output }] = decisions.as_slice() else { panic!("{decisions:?}") };
     assert_eq!(output.content, [ContentBlock::text("cached: ls")]);
     let decisions = gate(&host, &call("bash", json!({"command": "list"}))).await;
     let [ToolDecision::Rewrite { tool, .. }] = decisions.as_slice() else { panic!("{decisions:?}") };
     assert_eq!(tool.as_deref(), Some("read"));
-    let ended = Refusal::for_turn("cache", "turn ended by extension cache");
+    let ended = Refusal::for_turn("turn ended by extension cache");
     assert_eq!(gate(&host, &call("bash", json!({"command": "exit"}))).await, [ToolDecision::Refuse(ended)]);
     host.shutdown().await;
     assert_eq!(events.faults(), []);

@@ -22,8 +22,10 @@ const LONG: Duration = Duration::from_secs(600);
 /// Restart pauses that a test can wait for.
 fn quick() -> HostConfig {
     let first_pause = Duration::from_millis(20);
-    let mut config = HostConfig { timeouts: brisk(), ..config() };
-    config.timeouts.restarts = RestartTiming { first_pause, ..RestartTiming::default() };
+    let mut config = config();
+    config.timeouts = brisk();
+    config.timeouts.restarts = RestartTiming::default();
+    config.timeouts.restarts.first_pause = first_pause;
     config
 }
 
@@ -257,8 +259,9 @@ async fn query_during_exit_fails_or_starts_next_process() {
     guard.lifecycle.on_demand = true;
     let mut config = quick();
     let pause = Duration::from_millis(1);
-    config.timeouts.restarts =
-        RestartTiming { first_pause: pause, longest_pause: pause, window: pause, stable: pause };
+    let restarts = &mut config.timeouts.restarts;
+    (restarts.first_pause, restarts.longest_pause) = (pause, pause);
+    (restarts.window, restarts.stable) = (pause, pause);
     let host = Host::builder(config).events(events.sink()).specs(vec![guard]).start().await;
     let mut failures = 0;
     for round in 0..24 {
@@ -293,7 +296,8 @@ async fn start_gate_limits_concurrent_starts() {
             ..spec(name, dir.path(), LaunchPlan::Process { program: program(&["sh"]), args })
         }
     };
-    let mut config = HostConfig { start_at_once: std::num::NonZeroUsize::MIN, ..quick() };
+    let mut config = quick();
+    config.start_at_once = std::num::NonZeroUsize::MIN;
     (config.timeouts.start_turn, config.timeouts.start_patience) = (PATIENCE, PATIENCE);
     let specs = vec![script("one"), script("two"), script("three")];
     let host = Host::builder(config).specs(specs).start().await;
@@ -310,7 +314,8 @@ async fn silent_extension_leaves_start_gate() {
     let dir = tempfile::tempdir().unwrap();
     let mut silent = misbehaving("silent", dir.path());
     silent.origin = ExtensionOrigin::Global;
-    let mut config = HostConfig { start_at_once: std::num::NonZeroUsize::MIN, ..quick() };
+    let mut config = quick();
+    config.start_at_once = std::num::NonZeroUsize::MIN;
     (config.timeouts.hello, config.timeouts.start_patience) = (LONG, Duration::ZERO);
     config.timeouts.start_turn = Duration::from_millis(100);
     let good = ExtensionSpec { name: ExtensionName::new("good"), ..misbehaving("good", dir.path()) };
@@ -325,7 +330,8 @@ async fn shutdown_does_not_wait_for_start_gate() {
     let dir = tempfile::tempdir().unwrap();
     let silent =
         |name: &str| ExtensionSpec { name: ExtensionName::new(name), ..misbehaving("silent", dir.path()) };
-    let mut config = HostConfig { start_at_once: std::num::NonZeroUsize::MIN, ..quick() };
+    let mut config = quick();
+    config.start_at_once = std::num::NonZeroUsize::MIN;
     (config.timeouts.start_turn, config.timeouts.hello) = (LONG, LONG);
     let marker = dir.path().join("marker");
     config.env.set.push(("HAFT_MARKER".into(), marker.display().to_string()));
@@ -348,7 +354,8 @@ async fn start_remembers_silent_extensions() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path();
     let start = |patience: Duration| async move {
-        let mut config = HostConfig { state: Some(path.join("state")), ..quick() };
+        let mut config = quick();
+        config.state = Some(path.join("state"));
         (config.timeouts.start_patience, config.timeouts.shutdown_grace) = (patience, Duration::ZERO);
         let silent = ExtensionSpec { origin: ExtensionOrigin::Global, ..misbehaving("silent", path) };
         let began = std::time::Instant::now();

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use haft_core::hooks::{Refusal, ToolDecision};
-use haft_core::model::ModelInfo;
+use haft_core::model::ModelId;
 use haft_core::tool::{Tool, ToolContext, ToolOutput};
 use haft_host::{EventSink, ExtensionState, Host, HostBuilder, HostConfig, RestartTiming, Timeouts};
 use haft_packages::{ExtensionDialect, ExtensionOrigin, ExtensionSpec, GuardRoles, LaunchPlan, Lifecycle};
@@ -62,7 +62,7 @@ pub(crate) fn fault(extension: &str, code: &str) -> (String, String) {
 }
 
 pub(crate) fn config() -> HostConfig {
-    let model = ModelInfo { provider: "scripted".into(), model: "demo".into() };
+    let model = ModelId { provider: "scripted".into(), model: "demo".into() };
     let mut config = HostConfig::new("0.1.0", model, "/work");
     config.reserved_tools = vec!["bash".into(), "read".into()];
     config.reserved_commands = vec!["help".into()];
@@ -71,24 +71,24 @@ pub(crate) fn config() -> HostConfig {
 
 /// Deadlines for tests with real processes: expected timeouts are short, and unexpected ones are long.
 pub(crate) fn brisk() -> Timeouts {
-    Timeouts {
-        hello: PATIENCE,
-        ready: PATIENCE,
-        idle_ready: PATIENCE,
-        intercept: PATIENCE,
-        tool_call: PATIENCE,
-        command: PATIENCE,
-        host_call: PATIENCE,
-        write_stall: PATIENCE,
-        partial_line: PATIENCE,
-        pong: PATIENCE,
-        pipe_drain: PATIENCE,
-        start_patience: PATIENCE,
-        drain: PATIENCE,
-        // A crashed extension stays down for the rest of the test.
-        restarts: RestartTiming { first_pause: Duration::from_secs(600), ..RestartTiming::default() },
-        ..Timeouts::default()
-    }
+    let mut timeouts = Timeouts::default();
+    timeouts.hello = PATIENCE;
+    timeouts.ready = PATIENCE;
+    timeouts.idle_ready = PATIENCE;
+    timeouts.intercept = PATIENCE;
+    timeouts.tool_call = PATIENCE;
+    timeouts.command = PATIENCE;
+    timeouts.host_call = PATIENCE;
+    timeouts.write_stall = PATIENCE;
+    timeouts.partial_line = PATIENCE;
+    timeouts.pong = PATIENCE;
+    timeouts.pipe_drain = PATIENCE;
+    timeouts.start_patience = PATIENCE;
+    timeouts.drain = PATIENCE;
+    // A crashed extension stays down for the rest of the test.
+    timeouts.restarts = RestartTiming::default();
+    timeouts.restarts.first_pause = Duration::from_secs(600);
+    timeouts
 }
 
 /// Waits until a condition holds.
@@ -169,10 +169,10 @@ pub(crate) async fn gate(host: &Host, call: &ToolCall) -> Vec<ToolDecision> {
 
 /// Returns the extension that blocks this call, and the reason.
 pub(crate) async fn blocked(host: &Host, call: &ToolCall) -> Option<(String, String)> {
-    match gate(host, call).await.pop() {
-        Some(ToolDecision::Refuse(Refusal { by, reason, .. })) => Some((by, reason)),
-        _ => None,
-    }
+    let mut decisions = gate(host, call).await;
+    let ToolDecision::Refuse(Refusal { reason, .. }) = decisions.pop()? else { return None };
+    let hook = &host.hook_source().hooks().before_tool_execute[decisions.len()];
+    Some((hook.name().to_owned(), reason))
 }
 
 #[track_caller]

@@ -177,7 +177,7 @@ async fn tools_2_extends_registration_call_and_result() {
     let (output, question) = tokio::join!(execute(&host, "weather", json!({})), reply(&mut peer, fields));
     assert_eq!(question["tool_id"], "t1");
     let details = Some(json!({"degrees": 16}).into());
-    assert_eq!(output, ToolOutput { details, terminate: true, ..ToolOutput::text("fog") });
+    assert_eq!(output, ToolOutput::text("fog").with_details(details).with_terminate(true));
     assert_eq!(events.faults(), []);
 }
 
@@ -263,7 +263,7 @@ async fn tool_without_permissions_replaces_no_built_in_tool() {
 }
 
 fn progress(text: &str, details: Option<Value>) -> ToolProgress {
-    ToolProgress { text: text.to_owned(), replaces: true, details: details.map(Into::into) }
+    ToolProgress::new(text.to_owned()).with_replaces(true).with_details(details.map(Into::into))
 }
 
 fn context_with_progress() -> (ToolContext, Arc<Mutex<Vec<ToolProgress>>>) {

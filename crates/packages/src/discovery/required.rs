@@ -106,19 +106,15 @@ impl DiscoveredExtensions {
                 self.blocked =
                     Some("required.json cannot be used, so the required extensions are unknown".to_owned());
                 let extension = ExtensionName::new("required.json");
-                let (code, message) = ("lock_invalid".to_owned(), error.to_string());
-                self.faults.push(ExtensionFault { extension, code, message });
+                self.faults.push(ExtensionFault::new(extension, "lock_invalid", error.to_string()));
                 return self;
             }
         };
         for missing in missing_extensions(approved, &recorded, &self.specs) {
             let why = || format!("the required extension {} is missing", missing.name);
             self.blocked.get_or_insert_with(why);
-            self.faults.push(ExtensionFault {
-                code: REQUIRED_MISSING.to_owned(),
-                message: missing.problem_text(),
-                extension: missing.name,
-            });
+            let message = missing.problem_text();
+            self.faults.push(ExtensionFault::new(missing.name, REQUIRED_MISSING, message));
         }
         let is_new = |spec: &&ExtensionSpec| {
             is_required_of_user(spec) && !recorded.iter().any(|(name, _)| is_same_name(&spec.name, name))
@@ -135,14 +131,10 @@ impl DiscoveredExtensions {
                 "required.json cannot be written, so the loss of a required extension would not be noticed"
                     .to_owned(),
             );
-            self.faults.push(ExtensionFault {
-                extension: ExtensionName::new("required.json"),
-                code: "lock_invalid".to_owned(),
-                message: format!(
+            self.faults.push(ExtensionFault::new(ExtensionName::new("required.json"), "lock_invalid".to_owned(), format!(
                     "cannot record the required extensions: {error}{cause}; make {dir} writable for you, and start \
                      haft again"
-                ),
-            });
+                )));
         }
         self
     }

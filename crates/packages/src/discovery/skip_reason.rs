@@ -98,6 +98,6 @@ impl SkippedExtension {
     pub(super) fn to_fault(&self) -> Option<ExtensionFault> {
         let code = self.reason.code()?.to_owned();
         let message = format!("was not started from {}: {}", self.dir.display(), self.explain());
-        Some(ExtensionFault { extension: self.name.clone(), code, message })
+        Some(ExtensionFault::new(self.name.clone(), code, message))
     }
 }

@@ -142,7 +142,7 @@ fn tool_events() -> Vec<AgentEvent> {
 }
 
 fn run_events() -> Vec<AgentEvent> {
-    let usage = TokenUsage { input: 10, output: 2, cache_read: 4, cache_write: 0, cost_usd: 0.25 };
+    let usage = TokenUsage::default().with_input(10).with_output(2).with_cache_read(4).with_cost_usd(0.25);
     vec![
         AgentEvent::Session { id: "1f".into(), path: Some("/s/1f.jsonl".into()) },
         AgentEvent::Session { id: "1f".into(), path: None },
@@ -250,11 +250,11 @@ fn extension_events() -> Vec<AgentEvent> {
         },
         AgentEvent::EventGap { lost: 3 },
         AgentEvent::GateOff { extension: extension(), reason: "did not answer within 5 s".into() },
-        AgentEvent::ExtensionError(ExtensionFault {
-            extension: extension(),
-            code: "call_timeout".into(),
-            message: "tool todo was not answered within 60 s".into(),
-        }),
+        AgentEvent::ExtensionError(ExtensionFault::new(
+            extension(),
+            "call_timeout",
+            "tool todo was not answered within 60 s",
+        )),
     ]
 }
 

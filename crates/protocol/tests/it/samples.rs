@@ -41,7 +41,7 @@ fn id(text: &str) -> RequestId {
 }
 
 fn resolved_path() -> ResolvedPath {
-    ResolvedPath { argument: "path".into(), path: "/srv/ada/x".into(), exists: true, link: true }
+    ResolvedPath::new("path", "/srv/ada/x").with_exists(true).with_link(true)
 }
 
 fn panel() -> PanelId {
@@ -480,16 +480,12 @@ fn short_conversation() -> Vec<Message> {
     let content = answer_blocks();
     vec![
         Message::User { content: vec![ContentBlock::text("list")], time: time() },
-        Message::Assistant(AssistantMessage { content, time: time(), native: None }),
-        Message::Tool(ToolMessage {
-            call_id: ToolCallId::new("t"),
-            name: "bash".into(),
-            content: vec![ContentBlock::text("a.txt")],
-            is_error: false,
-            extension: Some(ExtensionName::new("notes")),
-            details: Some(json(r#"{"exit_code":0}"#)),
-            time: time(),
-        }),
+        Message::Assistant(AssistantMessage::new(content, time())),
+        Message::Tool(
+            ToolMessage::new(ToolCallId::new("t"), "bash", vec![ContentBlock::text("a.txt")], time())
+                .with_extension(ExtensionName::new("notes"))
+                .with_details(json(r#"{"exit_code":0}"#)),
+        ),
     ]
 }
 
@@ -504,13 +500,12 @@ fn outgoing_request() -> InterceptContext {
         provider: "anthropic".into(),
         model: "claude".into(),
         thinking: ThinkingLevel::High,
-        options: RequestOptions {
-            max_tokens: Some(4096),
-            temperature: Some(0.5),
-            top_p: Some(0.9),
-            stop: vec!["END".into()],
-            tool_choice: Some(ToolChoice::Tool("weather".into())),
-        },
+        options: RequestOptions::default()
+            .with_max_tokens(4096)
+            .with_temperature(0.5)
+            .with_top_p(0.9)
+            .with_stop(vec!["END".into()])
+            .with_tool_choice(ToolChoice::Tool("weather".into())),
         last: false,
         system: "You are haft.".into(),
         tools: vec![request_tool()],
@@ -553,7 +548,7 @@ fn finished_answer() -> InterceptMessageEnd {
         model: "claude".into(),
         content: answer_blocks(),
         stop: StopCause::ToolUse,
-        usage: TokenUsage { input: 9, output: 3, cost_usd: 0.5, ..TokenUsage::default() },
+        usage: TokenUsage::default().with_input(9).with_output(3).with_cost_usd(0.5),
     }
 }
 
@@ -585,11 +580,9 @@ fn request_decisions() -> Vec<EventInterceptResponse> {
                 messages: None,
                 model: Some("anthropic/claude-mini".into()),
                 thinking: Some(ThinkingLevel::Off),
-                options: Some(RequestOptions {
-                    max_tokens: Some(100),
-                    tool_choice: Some(ToolChoice::Required),
-                    ..RequestOptions::default()
-                }),
+                options: Some(
+                    RequestOptions::default().with_max_tokens(100).with_tool_choice(ToolChoice::Required),
+                ),
                 tools: vec![request_tool()],
             }
             .into(),

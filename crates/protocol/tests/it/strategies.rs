@@ -203,11 +203,8 @@ fn event() -> impl Strategy<Value = HostFrame> {
 }
 
 fn resolved_path() -> impl Strategy<Value = ResolvedPath> {
-    (text(), text(), any::<bool>(), any::<bool>()).prop_map(|(argument, path, exists, link)| ResolvedPath {
-        argument,
-        path,
-        exists,
-        link,
+    (text(), text(), any::<bool>(), any::<bool>()).prop_map(|(argument, path, exists, link)| {
+        ResolvedPath::new(argument, path).with_exists(exists).with_link(link)
     })
 }
 
@@ -276,7 +273,12 @@ fn outgoing_request() -> impl Strategy<Value = InterceptContext> {
     (any::<u32>(), any::<bool>(), model, content).prop_map(
         |(step, last, (provider, model, thinking, options), (system, tools, messages))| {
             let (max_tokens, (temperature, top_p), stop, tool_choice) = options;
-            let options = RequestOptions { max_tokens, temperature, top_p, stop, tool_choice };
+            let options = RequestOptions::default()
+                .with_max_tokens(max_tokens)
+                .with_temperature(temperature)
+                .with_top_p(top_p)
+                .with_stop(stop)
+                .with_tool_choice(tool_choice);
             InterceptContext { step, provider, model, thinking, options, last, system, tools, messages }
         },
     )
@@ -306,7 +308,7 @@ fn finished_answer() -> impl Strategy<Value = InterceptMessageEnd> {
     let model = (any::<u32>(), name(), name());
     (model, vec(assistant_block(), 0..3), stop(), any::<u64>(), 0.0..9.0).prop_map(
         |((step, provider, model), content, stop, input, cost_usd)| {
-            let usage = TokenUsage { input, cost_usd, ..TokenUsage::default() };
+            let usage = TokenUsage::default().with_input(input).with_cost_usd(cost_usd);
             InterceptMessageEnd { step, provider, model, content, stop, usage }
         },
     )
@@ -450,13 +452,17 @@ fn any_message() -> impl Strategy<Value = Message> {
     let content = || vec(content_block(), 0..3);
     prop_oneof![
         (content(), time()).prop_map(|(content, time)| Message::User { content, time }),
-        (vec(assistant_block(), 0..3), time()).prop_map(|(content, time)| {
-            Message::Assistant(AssistantMessage { content, time, native: None })
-        }),
+        (vec(assistant_block(), 0..3), time())
+            .prop_map(|(content, time)| { Message::Assistant(AssistantMessage::new(content, time)) }),
         (name(), name(), content(), any::<bool>(), option::of(object()), time()).prop_map(
             |(id, name, content, is_error, details, time)| {
                 let (call_id, extension) = (ToolCallId::new(id), None);
-                Message::Tool(ToolMessage { call_id, name, content, is_error, extension, details, time })
+                Message::Tool(
+                    ToolMessage::new(call_id, name, content, time)
+                        .with_is_error(is_error)
+                        .with_extension(extension)
+                        .with_details(details),
+                )
             }
         ),
     ]

@@ -89,19 +89,17 @@ impl ModelSpec {
 
     /// Returns the facts for the agent.
     pub(crate) fn to_facts(&self) -> ModelFacts {
-        ModelFacts {
-            name: Some(self.name.clone()),
-            window: self.window,
-            max_output: self.output,
-            thinking: self.thinking_levels(),
-            images: Some(self.images),
-            prices: self.prices.map(|prices| TokenPrices {
-                input: prices.input,
-                output: prices.output,
-                cache_read: prices.cache_read,
-                cache_write: prices.cache_write,
-            }),
-        }
+        ModelFacts::default()
+            .with_name(self.name.clone())
+            .with_window(self.window)
+            .with_max_output(self.output)
+            .with_thinking(self.thinking_levels())
+            .with_images(self.images)
+            .with_prices(self.prices.map(|prices| {
+                TokenPrices::new(prices.input, prices.output)
+                    .with_cache_read(prices.cache_read)
+                    .with_cache_write(prices.cache_write)
+            }))
     }
 
     /// True if the model can think, and its thinking can be turned off.

@@ -10,6 +10,7 @@ use crate::presets::{PRESETS, ProviderPreset};
 
 /// A server on this machine, or one that the environment or `models.json` configures instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LocalServer {
     /// The preset of the server, determined by its port.
     pub preset: &'static ProviderPreset,

@@ -10,6 +10,7 @@ use crate::presets::{PRESETS, ProviderPreset, find_preset};
 
 /// The location of a provider's key.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct KeyLocation {
     /// The name under which the key is stored.
     pub stored_as: String,

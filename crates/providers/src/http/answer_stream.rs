@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use haft_core::model::{ModelEvent, ModelResponse};
-use haft_protocol::message::{NativeMessage, StopCause, TokenUsage};
+use haft_protocol::message::{NativeMessage, StopCause};
 use http_body::{Frame, SizeHint};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Url};
@@ -155,14 +155,13 @@ impl AnswerStream {
     fn done_event(&mut self) -> ModelEvent {
         let setup = &self.setup;
         let counted = self.answer.usage;
-        let usage = TokenUsage { cost_usd: setup.answer_cost(&counted, self.answer.cost_usd), ..counted };
+        let usage = counted.with_cost_usd(setup.answer_cost(&counted, self.answer.cost_usd));
         let native = self.answer.native.take();
-        ModelEvent::Done(ModelResponse {
-            content: self.answer.take_blocks(),
-            stop: self.answer.stop.unwrap_or(StopCause::End),
-            usage,
-            native: native.map(|data| NativeMessage { origin: setup.origin(), data }),
-        })
+        ModelEvent::Done(
+            ModelResponse::new(self.answer.take_blocks(), self.answer.stop.unwrap_or(StopCause::End))
+                .with_usage(usage)
+                .with_native(native.map(|data| NativeMessage::new(setup.origin(), data))),
+        )
     }
 }
 

@@ -29,7 +29,7 @@ struct ClientState {
 
 /// The settings of a client that is not created yet.
 #[derive(Debug)]
-struct ClientSetup {
+pub(super) struct ClientSetup {
     loopback: bool,
     timeouts: HttpTimeouts,
     certificates: Vec<CertificateDer<'static>>,
@@ -47,10 +47,9 @@ impl HttpClient {
             config.ca_certificates.as_deref().map(read_certificates).unwrap_or(Some(Vec::new()));
         let proxy = config.proxy.as_deref().map(Proxy::all).transpose();
         let setup = ClientSetup {
-            loopback: is_loopback(base_url),
-            timeouts: *timeouts,
             certificates: certificates.ok_or_else(|| ConfigError::Certificates { provider: provider() })?,
             proxy: proxy.map_err(|_| ConfigError::Proxy { provider: provider() })?,
+            ..ClientSetup::for_address(base_url, timeouts)
         };
         let shared = ClientState { headers: build_headers(config)?, setup, built: OnceLock::new() };
         Ok(Self { shared: Arc::new(shared) })
@@ -82,10 +81,15 @@ impl fmt::Debug for HttpClient {
 }
 
 impl ClientSetup {
+    /// Returns settings with the certificates and the proxies of the system.
+    pub(super) fn for_address(url: &Url, timeouts: &HttpTimeouts) -> Self {
+        Self { loopback: is_loopback(url), timeouts: *timeouts, certificates: Vec::new(), proxy: None }
+    }
+
     /// Creates a client for loopback or other addresses.
     ///
     /// A loopback address needs neither certificates nor a proxy.
-    fn create_client(&self) -> Result<reqwest::Client, String> {
+    pub(super) fn create_client(&self) -> Result<reqwest::Client, String> {
         let tls = self.tls_config().map_err(|error| error.to_string())?;
         let builder = set_limits(reqwest::Client::builder(), &self.timeouts)
             .user_agent(concat!("haft/", env!("CARGO_PKG_VERSION")))

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::PoisonError;
 
 use haft_core::model::{
-    ModelError, ModelErrorKind, ModelFacts, ModelInfo, ModelRequest, ProviderRequest, RequestOptions,
+    ModelError, ModelErrorKind, ModelFacts, ModelId, ModelRequest, ProviderRequest, RequestOptions,
     RequestReview, ReviewedRequest, ThinkingLevel,
 };
 use haft_protocol::RawJson;
@@ -77,9 +77,9 @@ pub(super) async fn apply_review(
         tracing::warn!("the request is not shown to hooks: it is nested too deeply or has too many values");
         return request;
     };
-    let model = ModelInfo { provider: setup.provider.clone(), model: setup.model.clone() };
-    let ReviewedRequest { payload, headers } =
-        review.ask_hooks(cancel, ProviderRequest { model, payload }).await;
+    let model = ModelId { provider: setup.provider.clone(), model: setup.model.clone() };
+    let ReviewedRequest { payload, headers, .. } =
+        review.ask_hooks(cancel, ProviderRequest::new(model, payload)).await;
     if let Some(payload) = payload {
         request.body = RequestBody::from_text(payload.as_str());
     }
@@ -209,8 +209,7 @@ fn thinking_option(setup: &HttpSetup, wanted: ThinkingLevel, most: Option<u64>) 
     if wanted == ThinkingLevel::Default {
         return None;
     }
-    let facts =
-        setup.known_facts().or(ModelFacts { thinking: dialect_levels(setup), ..ModelFacts::default() });
+    let facts = setup.known_facts().or(ModelFacts::default().with_thinking(dialect_levels(setup)));
     if facts.thinking.as_ref().is_some_and(|levels| levels.iter().all(|level| *level <= ThinkingLevel::Off)) {
         return None;
     }

@@ -142,20 +142,19 @@ fn parse_facts(written: RawModel) -> Result<ModelFacts, (&'static str, &'static 
             return Err(("prices", "must be dollars per million tokens, 0 or more"));
         }
     }
-    let prices = written.prices.map(|prices| TokenPrices {
-        input: prices.input,
-        output: prices.output,
-        cache_read: prices.cache_read,
-        cache_write: prices.cache_write,
+    let prices = written.prices.map(|prices| {
+        TokenPrices::new(prices.input, prices.output)
+            .with_cache_read(prices.cache_read)
+            .with_cache_write(prices.cache_write)
     });
-    Ok(ModelFacts {
-        name: written.name,
-        window: written.window,
-        max_output: written.max_output,
-        thinking,
-        images: written.images,
-        prices,
-    })
+    let mut facts = ModelFacts::default()
+        .with_window(written.window)
+        .with_max_output(written.max_output)
+        .with_thinking(thinking)
+        .with_images(written.images)
+        .with_prices(prices);
+    facts.name = written.name;
+    Ok(facts)
 }
 
 fn is_address(text: &str) -> bool {
@@ -222,7 +221,7 @@ mod tests {
         let facts = &providers["lab"].models["m"];
         assert_eq!((facts.window, facts.max_output, facts.images), (Some(9), Some(3), Some(true)));
         assert_eq!(facts.thinking, Some(vec![ThinkingLevel::Off, ThinkingLevel::High]));
-        let prices = TokenPrices { input: 1.0, output: 2.5, cache_read: Some(0.0), cache_write: None };
+        let prices = TokenPrices::new(1.0, 2.5).with_cache_read(0.0);
         assert_eq!(facts.prices, Some(prices));
     }
 

@@ -62,12 +62,10 @@ impl ScriptPlayer {
         }
         let end = match &step.error {
             Some(failure) => Err(ModelError::new(failure.kind, &failure.message)),
-            None => Ok(ModelEvent::Done(ModelResponse {
-                content,
-                stop: step.stop(),
-                usage: step.usage.map_or_else(TokenUsage::default, TokenUsage::from),
-                native: None,
-            })),
+            None => Ok(ModelEvent::Done(
+                ModelResponse::new(content, step.stop())
+                    .with_usage(step.usage.map_or_else(TokenUsage::default, TokenUsage::from)),
+            )),
         };
         items.push(end);
         items

@@ -90,13 +90,12 @@ pub(super) struct ScriptedUsage {
 
 impl From<ScriptedUsage> for TokenUsage {
     fn from(counted: ScriptedUsage) -> Self {
-        Self {
-            input: counted.input,
-            output: counted.output,
-            cache_read: counted.cache_read,
-            cache_write: counted.cache_write,
-            cost_usd: counted.cost_usd,
-        }
+        Self::default()
+            .with_input(counted.input)
+            .with_output(counted.output)
+            .with_cache_read(counted.cache_read)
+            .with_cache_write(counted.cache_write)
+            .with_cost_usd(counted.cost_usd)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use haft_core::model::ModelEvent;
-use haft_core::tool::{ToolConcurrency, ToolOwner, ToolSpec};
+use haft_core::tool::{ToolOwner, ToolSpec};
 use haft_protocol::RawJson;
 use haft_protocol::content::{ContentBlock, Image, ToolCall};
 use haft_protocol::ids::ToolCallId;
@@ -111,16 +111,13 @@ pub(super) fn request<'a>(messages: &'a [Message], tools: &'a [Arc<ToolSpec>]) -
 }
 
 pub(super) fn tool() -> Arc<ToolSpec> {
-    Arc::new(ToolSpec {
-        name: "read".into(),
-        description: "Reads a file.".into(),
-        schema: RawJson::parse(r#"{"type":"object","properties":{"path":{"type":"string"}}}"#).unwrap(),
-        guidelines: Vec::new(),
-        label: None,
-        snippet: None,
-        owner: ToolOwner::BuiltIn,
-        concurrency: ToolConcurrency::Parallel,
-    })
+    Arc::new(
+        ToolSpec::new("read", "Reads a file.")
+            .with_schema(
+                RawJson::parse(r#"{"type":"object","properties":{"path":{"type":"string"}}}"#).unwrap(),
+            )
+            .with_owner(ToolOwner::BuiltIn),
+    )
 }
 
 pub(super) fn user_message(content: Vec<ContentBlock>) -> Message {
@@ -128,21 +125,12 @@ pub(super) fn user_message(content: Vec<ContentBlock>) -> Message {
 }
 
 pub(super) fn assistant_message(content: Vec<AssistantBlock>, native: Option<&str>) -> Message {
-    let native =
-        native.map(|data| NativeMessage { origin: ORIGIN.to_owned(), data: RawJson::parse(data).unwrap() });
-    Message::Assistant(AssistantMessage { content, time: time(), native })
+    let native = native.map(|data| NativeMessage::new(ORIGIN.to_owned(), RawJson::parse(data).unwrap()));
+    Message::Assistant(AssistantMessage::new(content, time()).with_native(native))
 }
 
 pub(super) fn result_message(id: &str, content: Vec<ContentBlock>, is_error: bool) -> Message {
-    Message::Tool(ToolMessage {
-        call_id: ToolCallId::new(id),
-        name: "read".into(),
-        content,
-        is_error,
-        extension: None,
-        details: None,
-        time: time(),
-    })
+    Message::Tool(ToolMessage::new(ToolCallId::new(id), "read", content, time()).with_is_error(is_error))
 }
 
 pub(super) fn text_block(text: &str) -> AssistantBlock {

@@ -141,7 +141,7 @@ async fn user_prices_override_known_prices() {
             server.push(Scenario::text("hi").usage(tokens));
             let mut config = config(&server, wire, "claude-sonnet-4-6");
             config.provider = provider.into();
-            let prices = TokenPrices { input: 1.0, output: 10.0, cache_read: Some(0.5), cache_write: None };
+            let prices = TokenPrices::new(1.0, 10.0).with_cache_read(0.5);
             config.facts.prices = Some(prices);
             let usage = ask(&HttpModel::new(config).unwrap(), "hello").await.1.unwrap().usage;
             assert!((usage.cost_usd - 3.25).abs() < 1e-9, "{wire:?} {provider}: {}", usage.cost_usd);

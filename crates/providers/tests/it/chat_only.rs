@@ -11,11 +11,9 @@ const CHAT: &str = "/v1/chat/completions";
 
 /// Returns a model of this provider at the server.
 fn model(server: &ModelServer, provider: &str) -> HttpModel {
-    let config = ModelConfig {
-        base_url: Some(server.base_url()),
-        api_key: Some(KEY.into()),
-        ..ModelConfig::new(ApiDialect::OpenAiResponses, provider, "m")
-    };
+    let mut config = ModelConfig::new(ApiDialect::OpenAiResponses, provider, "m");
+    config.base_url = Some(server.base_url());
+    config.api_key = Some(KEY.into());
     HttpModel::with_timeouts(config, impatient()).unwrap()
 }
 

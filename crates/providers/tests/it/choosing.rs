@@ -48,13 +48,12 @@ impl EnvironmentProbe for Stage {
 
 pub(crate) fn preference(flags: &[(&str, &str)]) -> ModelPreference {
     let flag = |name: &str| flags.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
-    ModelPreference {
-        provider: flag("provider"),
-        model: flag("model"),
-        api_key: flag("key").map(SecretString::from),
-        base_url: flag("url"),
-        ..ModelPreference::default()
-    }
+    let mut preference = ModelPreference::default();
+    preference.provider = flag("provider");
+    preference.model = flag("model");
+    preference.api_key = flag("key").map(SecretString::from);
+    preference.base_url = flag("url");
+    preference
 }
 
 /// Returns a selection as one line: provider, model, address, key, reason.
@@ -280,13 +279,15 @@ async fn system_probe_detects_a_server() {
     let server = ModelServer::start(WireFormat::OpenAiChat, Vec::new()).await;
     let machine = SystemProbe::default();
     assert!(machine.is_listening(server.port()).await);
-    let at = |base_url: String| ModelConfig {
-        base_url: Some(base_url),
-        ..ModelConfig::new(ApiDialect::OpenAiChat, "x", "")
+    let at = |base_url: String| {
+        let mut config = ModelConfig::new(ApiDialect::OpenAiChat, "x", "");
+        config.base_url = Some(base_url);
+        config
     };
     assert_eq!(machine.list_models(&at(server.base_url())).await, ["local-model"]);
     assert_eq!(machine.list_models(&at(server.base_url().replace("/v1", ""))).await, ["local-model"]);
-    let preference = ModelPreference { base_url: Some(server.base_url()), ..ModelPreference::default() };
+    let mut preference = ModelPreference::default();
+    preference.base_url = Some(server.base_url());
     let chosen = choose_model(preference, &ModelsFile::default(), &machine).await.unwrap();
     let ModelChoice::Http(config) = chosen.choice else { panic!("{chosen:?}") };
     assert_eq!((config.dialect, config.model.as_str()), (ApiDialect::OpenAiChat, "local-model"));
@@ -302,12 +303,10 @@ async fn model_list_request_uses_key_and_headers() {
         (WireFormat::Ollama, ApiDialect::Ollama, "/api/tags", ("authorization", "Bearer k")),
     ] {
         let server = ModelServer::start(wire, Vec::new()).await;
-        let config = ModelConfig {
-            base_url: Some(server.base_url()),
-            api_key: Some("k".into()),
-            headers: vec![("x-team".into(), "blue".into())],
-            ..ModelConfig::new(dialect, "gate", "")
-        };
+        let mut config = ModelConfig::new(dialect, "gate", "");
+        config.base_url = Some(server.base_url());
+        config.api_key = Some("k".into());
+        config.headers = vec![("x-team".into(), "blue".into())];
         assert_eq!(SystemProbe::default().list_models(&config).await, ["local-model"], "{dialect:?}");
         let asked = &server.get_requests()[0];
         assert_eq!((asked.path.as_str(), asked.header(key.0)), (path, Some(key.1)));
@@ -358,8 +357,10 @@ fn endless() -> (String, std::thread::JoinHandle<usize>) {
 #[tokio::test]
 async fn ignores_endless_list() {
     let (address, listing) = endless();
-    let timeouts = HttpTimeouts { probe_models: Duration::from_secs(60), ..HttpTimeouts::default() };
-    let server = ModelConfig { base_url: Some(address), ..ModelConfig::new(ApiDialect::OpenAiChat, "x", "") };
+    let mut timeouts = HttpTimeouts::default();
+    timeouts.probe_models = Duration::from_secs(60);
+    let mut server = ModelConfig::new(ApiDialect::OpenAiChat, "x", "");
+    server.base_url = Some(address);
     assert_eq!(SystemProbe::with_timeouts(timeouts).list_models(&server).await, Vec::<String>::new());
     let sent = tokio::task::spawn_blocking(|| listing.join().unwrap()).await.unwrap();
     assert!(sent < 32 * 1024 * 1024, "{sent} bytes were taken");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_providers::{ConfigError, HttpModel, HttpTimeouts, ModelConfig, reqwest};
+use haft_providers::{ConfigError, HttpModel, ModelConfig, reqwest};
 use haft_test_support::model_server::{AnswerFault, ModelServer, Scenario, WireFormat};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -122,7 +122,8 @@ async fn own_client_has_the_idle_limit() {
     let silent = Scenario::new().fault(AnswerFault::Silent);
     let server = ModelServer::start(WireFormat::Anthropic, vec![silent]).await;
     let config = config(&server, WireFormat::Anthropic, "claude-sonnet-4-6");
-    let timeouts = HttpTimeouts { idle: Duration::from_secs(1), ..impatient() };
+    let mut timeouts = impatient();
+    timeouts.idle = Duration::from_secs(1);
     let model = HttpModel::with_client_builder(config, timeouts, own_client()).unwrap();
     let error = ask(&model, "hello").await.1.unwrap_err();
     assert!(error.message.contains("did not respond in time"), "{error}");
@@ -133,9 +134,11 @@ async fn wrong_settings_are_errors_at_once() {
     let (_server, config) = start().await;
     let provider = || "anthropic".to_owned();
     for pem in ["", "no certificate", "-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n"] {
-        let wrong = ModelConfig { ca_certificates: Some(pem.to_owned()), ..config.clone() };
+        let mut wrong = config.clone();
+        wrong.ca_certificates = Some(pem.to_owned());
         assert_eq!(HttpModel::new(wrong).unwrap_err(), ConfigError::Certificates { provider: provider() });
     }
-    let wrong = ModelConfig { proxy: Some("http://".to_owned()), ..config };
+    let mut wrong = config;
+    wrong.proxy = Some("http://".to_owned());
     assert_eq!(HttpModel::new(wrong).unwrap_err(), ConfigError::Proxy { provider: provider() });
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use haft_core::model::{Advice, ModelErrorKind, ModelEvent};
-use haft_providers::{HttpModel, HttpTimeouts};
+use haft_providers::HttpModel;
 use haft_test_support::PATIENCE;
 use haft_test_support::model_server::{AnswerFault, ModelServer, Scenario, WireFormat};
 use tokio_util::sync::CancellationToken;
@@ -184,7 +184,8 @@ async fn does_not_retry_silent_server() {
         Scenario::text("I was").fault(AnswerFault::Hang),
     ] {
         let server = ModelServer::spawn_thread(WireFormat::OpenAiChat, vec![scenario; 2]);
-        let timeouts = HttpTimeouts { idle: Duration::from_secs(1), ..impatient() };
+        let mut timeouts = impatient();
+        timeouts.idle = Duration::from_secs(1);
         let config = config(&server, WireFormat::OpenAiChat, "any-model");
         let model = HttpModel::with_timeouts(config, timeouts).unwrap();
         let (events, answer) = ask(&model, "hello").await;

@@ -30,12 +30,11 @@ async fn continued(wire: WireFormat, second: impl Fn(&ModelServer) -> HttpModel)
 }
 
 /// Returns the message as a session file would restore it.
-fn stored(response: ModelResponse) -> Message {
-    let native = response.native.map(|mut native| {
+fn stored(mut response: ModelResponse) -> Message {
+    if let Some(native) = &mut response.native {
         native.data = RawJson::parse(native.data.as_str()).unwrap();
-        native
-    });
-    assistant(ModelResponse { native, ..response })
+    }
+    assistant(response)
 }
 
 #[tokio::test]

@@ -198,7 +198,7 @@ impl Tool for Counted {
     fn spec(&self) -> Arc<ToolSpec> {
         let schema = serde_json::json!({"type": "object", "properties": {"what": {"type": "string"}}});
         let concurrency = ToolConcurrency::Parallel;
-        Arc::new(ToolSpec { concurrency, ..ToolSpec::new("count", "Counts.").with_schema(schema.into()) })
+        Arc::new(ToolSpec::new("count", "Counts.").with_schema(schema.into()).with_concurrency(concurrency))
     }
 
     async fn execute(&self, context: ToolContext, call: ToolCall) -> ToolOutput {

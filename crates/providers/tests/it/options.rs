@@ -34,7 +34,7 @@ async fn sent(wire: WireFormat, name: &str, request: ModelRequest) -> Result<Val
 }
 
 fn with_options(options: RequestOptions) -> ModelRequest {
-    ModelRequest { options, ..request(vec![user("hello")]) }
+    request(vec![user("hello")]).with_options(options)
 }
 
 #[tokio::test]
@@ -47,10 +47,10 @@ async fn sampling_and_stop_words_take_each_apis_form() {
             WireFormat::Gemini => ("/generationConfig/topP", Some("/generationConfig/stopSequences")),
             WireFormat::Ollama => ("/options/top_p", Some("/options/stop")),
         };
-        let options = RequestOptions { top_p: Some(0.5), ..RequestOptions::default() };
+        let options = RequestOptions::default().with_top_p(0.5);
         let body = sent(wire, name, with_options(options)).await.unwrap();
         assert_eq!(body.pointer(share), Some(&json!(0.5)), "{wire:?}: {body}");
-        let options = RequestOptions { stop: vec!["END".into()], ..RequestOptions::default() };
+        let options = RequestOptions::default().with_stop(vec!["END".into()]);
         match (stop, sent(wire, name, with_options(options)).await) {
             (Some(stop), Ok(body)) => {
                 assert_eq!(body.pointer(stop), Some(&json!(["END"])), "{wire:?}: {body}")
@@ -64,8 +64,7 @@ async fn sampling_and_stop_words_take_each_apis_form() {
 #[tokio::test]
 async fn claude_takes_one_sampling_option() {
     for (wire, name) in ALL {
-        let options =
-            RequestOptions { temperature: Some(0.5), top_p: Some(0.5), ..RequestOptions::default() };
+        let options = RequestOptions::default().with_temperature(0.5).with_top_p(0.5);
         match sent(wire, name, with_options(options)).await {
             Ok(body) => assert_ne!(wire, WireFormat::Anthropic, "{body}"),
             Err(message) => {
@@ -75,8 +74,8 @@ async fn claude_takes_one_sampling_option() {
         }
     }
     // A model that thinks gets neither.
-    let options = RequestOptions { temperature: Some(0.5), top_p: Some(0.5), ..RequestOptions::default() };
-    let request = ModelRequest { thinking: ThinkingLevel::High, ..with_options(options) };
+    let options = RequestOptions::default().with_temperature(0.5).with_top_p(0.5);
+    let request = with_options(options).with_thinking(ThinkingLevel::High);
     sent(WireFormat::Anthropic, "claude-sonnet-4-6", request).await.unwrap();
 }
 
@@ -105,7 +104,7 @@ async fn tool_choice_takes_each_apis_form() {
         };
         let choices = [ToolChoice::Auto, ToolChoice::None, ToolChoice::Required, weather()];
         for (choice, expect) in choices.into_iter().zip(forms.as_array().unwrap()) {
-            let options = RequestOptions { tool_choice: Some(choice.clone()), ..RequestOptions::default() };
+            let options = RequestOptions::default().with_tool_choice(choice.clone());
             match sent(wire, name, with_options(options)).await {
                 Ok(body) => {
                     let got = body.pointer(pointer).unwrap_or(&Value::Null);
@@ -121,8 +120,8 @@ async fn tool_choice_takes_each_apis_form() {
 
 #[tokio::test]
 async fn thinking_claude_cannot_be_made_to_call() {
-    let options = RequestOptions { tool_choice: Some(ToolChoice::Required), ..RequestOptions::default() };
-    let request = ModelRequest { thinking: ThinkingLevel::High, ..with_options(options) };
+    let options = RequestOptions::default().with_tool_choice(ToolChoice::Required);
+    let request = with_options(options).with_thinking(ThinkingLevel::High);
     let message = sent(WireFormat::Anthropic, "claude-sonnet-4-6", request).await.unwrap_err();
     assert!(message.contains("thinks"), "{message}");
 }

@@ -61,7 +61,7 @@ impl Case {
         if !self.tools {
             request.tools.clear();
         }
-        ModelRequest { output_schema: Some(Arc::new(schema())), thinking, ..request }
+        request.with_output_schema(Arc::new(schema())).with_thinking(thinking)
     }
 
     /// Returns the body of a request, whose answer must be the JSON.
@@ -210,7 +210,7 @@ async fn gemini_gets_the_tool_after_earlier_calls() {
     request.options.tool_choice = Some(ToolChoice::None);
     let call =
         ToolCall { id: ToolCallId::new("call_a"), name: "weather".into(), args: RawJson::empty_object() };
-    let call = AssistantMessage { content: vec![AssistantBlock::ToolCall(call)], time: time(), native: None };
+    let call = AssistantMessage::new(vec![AssistantBlock::ToolCall(call)], time());
     let messages = vec![
         user("Where?"),
         Message::Assistant(call),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use haft_core::hooks::{BeforeProviderRequest, ProviderRequest, ProviderRequestDecision};
-use haft_core::model::{Model, ModelRequest, RequestOptions, RequestReview, ThinkingLevel};
+use haft_core::model::{Model, RequestOptions, RequestReview, ThinkingLevel};
 use haft_protocol::RawJson;
 use haft_protocol::content::{ContentBlock, Image};
 use haft_protocol::message::Message;
@@ -191,7 +191,7 @@ async fn reasoned_by_gateway(model: &str, thinking: ThinkingLevel) -> Value {
     config.provider = "gateway".into();
     config.facts.max_output = Some(9_000);
     let model = HttpModel::with_timeouts(config, impatient()).unwrap();
-    let request = ModelRequest { thinking, ..request(vec![user("hi")]) };
+    let request = request(vec![user("hi")]).with_thinking(thinking);
     gather(model.stream(CancellationToken::new(), request).await.unwrap()).await.1.unwrap();
     sent(&server).body
 }
@@ -239,7 +239,7 @@ async fn does_not_send_empty_request() {
 async fn sent_with(wire: WireFormat, model: &str, thinking: ThinkingLevel, options: RequestOptions) -> Value {
     let server = ModelServer::start(wire, vec![Scenario::text("hi")]).await;
     let model = HttpModel::with_timeouts(config(&server, wire, model), impatient()).unwrap();
-    let request = ModelRequest { thinking, options, ..request(vec![user("hello")]) };
+    let request = request(vec![user("hello")]).with_thinking(thinking).with_options(options);
     gather(model.stream(CancellationToken::new(), request).await.unwrap()).await.1.unwrap();
     sent(&server).body
 }
@@ -247,7 +247,7 @@ async fn sent_with(wire: WireFormat, model: &str, thinking: ThinkingLevel, optio
 #[tokio::test]
 async fn sends_options_that_the_model_supports() {
     let options =
-        |temperature| RequestOptions { max_tokens: Some(9_000), temperature, ..RequestOptions::default() };
+        |temperature| RequestOptions::default().with_max_tokens(9_000).with_temperature(temperature);
     let cases = [
         (WireFormat::Anthropic, "claude-haiku-4-5", ThinkingLevel::Off, "/max_tokens", json!(0.5)),
         // The model thinks, and then requires its own temperature.
@@ -277,7 +277,7 @@ async fn sends_options_that_the_model_supports() {
 
 #[tokio::test]
 async fn limits_answer_to_the_models_maximum() {
-    let options = RequestOptions { max_tokens: Some(u64::MAX), ..RequestOptions::default() };
+    let options = RequestOptions::default().with_max_tokens(u64::MAX);
     let body = sent_with(WireFormat::Anthropic, "claude-haiku-4-5", ThinkingLevel::Off, options).await;
     assert_eq!(body["max_tokens"], json!(64_000));
 }
@@ -294,7 +294,7 @@ async fn defines_called_tools_without_offered_tools() {
     let answer = gather(start(&model, messages.clone()).await).await.1.unwrap();
     messages.push(crate::support::assistant(answer));
     messages.push(result("call_a", "weather", vec![ContentBlock::text("fog")]));
-    let request = ModelRequest { tools: Vec::new(), ..request(messages) };
+    let request = request(messages).with_tools(Vec::new());
     gather(model.stream(CancellationToken::new(), request).await.unwrap()).await.1.unwrap();
     let body = sent(&server).body;
     assert_eq!(body["tool_choice"], json!({"type": "none"}), "{body}");
@@ -327,7 +327,7 @@ impl BeforeProviderRequest for Tagger {
 async fn hooks_change_the_body_and_add_headers_but_not_the_key() {
     each(vec![Scenario::rate_limited("0"), Scenario::text("hi")], async |wire, server, model| {
         let review = RequestReview::new(vec![Arc::new(Tagger)]);
-        let request = ModelRequest { review, ..request(vec![user("hello")]) };
+        let request = request(vec![user("hello")]).with_review(review);
         let stream = model.stream(CancellationToken::new(), request).await.unwrap();
         gather(stream).await.1.unwrap();
         let requests = server.requests();

@@ -4,11 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
-use haft_core::model::{
-    Model, ModelError, ModelEvent, ModelRequest, ModelResponse, ModelStream, RequestOptions, RequestReview,
-    ThinkingLevel,
-};
-use haft_core::tool::{ToolConcurrency, ToolOwner, ToolSpec};
+use haft_core::model::{Model, ModelError, ModelEvent, ModelRequest, ModelResponse, ModelStream};
+use haft_core::tool::{ToolOwner, ToolSpec};
 use haft_protocol::RawJson;
 use haft_protocol::content::ContentBlock;
 use haft_protocol::ids::ToolCallId;
@@ -28,7 +25,9 @@ pub(crate) const DIALECTS: [(WireFormat, &str); 3] = [
 
 /// Returns timeouts without delays between attempts, so that no test depends on the clock.
 pub(crate) fn impatient() -> HttpTimeouts {
-    HttpTimeouts { backoff_first: Duration::ZERO, ..HttpTimeouts::default() }
+    let mut timeouts = HttpTimeouts::default();
+    timeouts.backoff_first = Duration::ZERO;
+    timeouts
 }
 
 /// The dialects that send complete calls, with a model for each.
@@ -43,11 +42,10 @@ pub(crate) fn config(server: &ModelServer, wire: WireFormat, model: &str) -> Mod
         WireFormat::Gemini => (ApiDialect::Gemini, "gemini"),
         WireFormat::Ollama => (ApiDialect::Ollama, "ollama"),
     };
-    ModelConfig {
-        base_url: Some(server.base_url()),
-        api_key: Some(KEY.into()),
-        ..ModelConfig::new(dialect, provider, model)
-    }
+    let mut config = ModelConfig::new(dialect, provider, model);
+    config.base_url = Some(server.base_url());
+    config.api_key = Some(KEY.into());
+    config
 }
 
 pub(crate) fn model(server: &ModelServer, wire: WireFormat) -> HttpModel {
@@ -73,43 +71,20 @@ pub(crate) fn user(text: &str) -> Message {
 }
 
 pub(crate) fn assistant(response: ModelResponse) -> Message {
-    Message::Assistant(AssistantMessage { content: response.content, time: time(), native: response.native })
+    Message::Assistant(AssistantMessage::new(response.content, time()).with_native(response.native))
 }
 
 pub(crate) fn result(id: &str, name: &str, content: Vec<ContentBlock>) -> Message {
     let call_id = ToolCallId::new(id);
-    Message::Tool(ToolMessage {
-        call_id,
-        name: name.into(),
-        content,
-        is_error: false,
-        extension: None,
-        details: None,
-        time: time(),
-    })
+    Message::Tool(ToolMessage::new(call_id, name, content, time()))
 }
 
 pub(crate) fn request(messages: Vec<Message>) -> ModelRequest {
     let schema = r#"{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}"#;
-    let tool = ToolSpec {
-        name: "weather".into(),
-        description: "Tells the weather.".into(),
-        schema: RawJson::parse(schema).unwrap(),
-        guidelines: Vec::new(),
-        label: None,
-        snippet: None,
-        owner: ToolOwner::BuiltIn,
-        concurrency: ToolConcurrency::Parallel,
-    };
-    ModelRequest {
-        system: "You are terse.".into(),
-        messages: Arc::new(messages),
-        tools: vec![Arc::new(tool)],
-        thinking: ThinkingLevel::Default,
-        options: RequestOptions::default(),
-        output_schema: None,
-        review: RequestReview::default(),
-    }
+    let tool = ToolSpec::new("weather", "Tells the weather.")
+        .with_schema(RawJson::parse(schema).unwrap())
+        .with_owner(ToolOwner::BuiltIn);
+    ModelRequest::new(Arc::new(messages)).with_system("You are terse.").with_tools(vec![Arc::new(tool)])
 }
 
 pub(crate) async fn start(model: &dyn Model, messages: Vec<Message>) -> ModelStream {

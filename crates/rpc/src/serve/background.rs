@@ -12,7 +12,7 @@ pub(super) fn list_jobs(session: &OpenedSession) -> ReplyResult {
 }
 
 fn job_info(job: &BackgroundJob) -> JobInfo {
-    let JobStatus { number, command, took, end } = job.status();
+    let JobStatus { number, command, took, end, .. } = job.status();
     let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
     JobInfo { job: number, command, took_ms, end }
 }

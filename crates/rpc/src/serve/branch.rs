@@ -57,14 +57,12 @@ fn plan_move(
         (named, _) => (named, None),
     };
     let leaf = log.leaf();
-    let pending = PendingMove {
-        entry,
-        leaf,
-        left: left_branch(&entries, leaf, entry),
-        summarize: wish.summarize == Some(true),
-        instructions: wish.instructions,
-        caller,
-    };
+    let mut pending = PendingMove::new(left_branch(&entries, leaf, entry))
+        .with_entry(entry)
+        .with_leaf(leaf)
+        .with_summarize(wish.summarize == Some(true))
+        .with_caller(caller);
+    pending.instructions = wish.instructions;
     Ok((pending, text))
 }
 
@@ -88,8 +86,8 @@ async fn find_summary(
     written: Option<HookSummary>,
 ) -> Result<Option<BranchSummary>, CommandFailure> {
     let Some(last) = pending.left.last() else { return Ok(None) };
-    if let Some(HookSummary { by, text: summary }) = written {
-        return Ok(Some(BranchSummary { summary, from: last.id, by: Some(by), answer: None }));
+    if let Some(HookSummary { by, text: summary, .. }) = written {
+        return Ok(Some(BranchSummary::new(summary, last.id).with_by(by)));
     }
     if !pending.summarize {
         return Ok(None);

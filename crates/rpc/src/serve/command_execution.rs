@@ -123,7 +123,7 @@ impl<S: SessionProvider> RpcServer<S> {
         let opened: &Arc<OpenedSession> = &seat.opened;
         let is_of_extension = seat.scheduler.extension_command(ticket).is_some();
         let input = |text, images| match is_of_extension {
-            true => UserInput { images, ..UserInput::new(text, InputSource::Extension) },
+            true => UserInput::new(text, InputSource::Extension).with_images(images),
             false => opened.create_input(text, images),
         };
         Some(match command {

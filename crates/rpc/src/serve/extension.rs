@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use haft_core::hooks::UserInput;
 use haft_host::{
-    self as host, CommandError, ExtensionOrigin, ExtensionState, ExtensionStatus, Host, ReloadStats,
-    RestartError, ShortcutError,
+    CommandError, ExtensionOrigin, ExtensionState, ExtensionStatus, Host, ReloadStats, RestartError,
+    ShortcutError,
 };
 use haft_protocol::content::InputSource;
 use haft_protocol::event::ExtensionFault;
@@ -14,7 +14,7 @@ use haft_protocol::ids::ExtensionName;
 use haft_protocol::rpc::{
     self, CommandFailure, CommandInfo, CommandResult, CommandsData, CompleteCommand, CompletionsData,
     ErrorCode, ExtensionInfo, ExtensionsData, PanelCloseCommand, PanelKeyCommand, PanelResizeCommand,
-    PromptCommand, ReloadData, ReloadExt, ReplyPayload, RunCommand, RunShortcut, ShortcutInfo, StatusItem,
+    PromptCommand, ReloadData, ReloadExt, ReplyPayload, RunCommand, RunShortcut, StatusItem,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -107,7 +107,7 @@ fn unknown_command(name: &str) -> CommandFailure {
 }
 
 fn command_owner(host: &Host, name: &str) -> Option<ExtensionName> {
-    let named = |command: &haft_host::CommandInfo| command.name.eq_ignore_ascii_case(name);
+    let named = |command: &haft_host::ExtensionCommand| command.name.eq_ignore_ascii_case(name);
     host.commands().into_iter().find(named).map(|command| command.extension)
 }
 
@@ -151,11 +151,8 @@ fn extension_info(status: ExtensionStatus) -> ExtensionInfo {
     };
     let extension = &status.name;
     ExtensionInfo {
-        fault: fault.map(|(code, message)| ExtensionFault {
-            extension: extension.clone(),
-            code: code.as_str().to_owned(),
-            message,
-        }),
+        fault: fault
+            .map(|(code, message)| ExtensionFault::new(extension.clone(), code.as_str().to_owned(), message)),
         name: status.name,
         version: status.version,
         description: status.description,
@@ -167,13 +164,9 @@ fn extension_info(status: ExtensionStatus) -> ExtensionInfo {
         log: status.log.map(|log| log.to_string_lossy().into_owned()),
         commands: status.commands,
         tools: status.tools,
-        shortcuts: status.shortcuts.into_iter().map(shortcut_info).collect(),
+        shortcuts: status.shortcuts,
         status: status.status_items.into_iter().map(status_item).collect(),
     }
-}
-
-fn shortcut_info(host::ShortcutInfo { key, description }: host::ShortcutInfo) -> ShortcutInfo {
-    ShortcutInfo { key, description }
 }
 
 pub(super) fn reload(session: &Arc<OpenedSession>, wish: ReloadExt) -> CommandExecution {
@@ -184,11 +177,15 @@ pub(super) fn reload(session: &Arc<OpenedSession>, wish: ReloadExt) -> CommandEx
             None => host.reload().await,
             Some(name) => {
                 host.restart(&name).await.map_err(not_restarted)?;
-                ReloadStats { stopped: 1, loaded: 1, ready: 1, ..ReloadStats::default() }
+                let mut stats = ReloadStats::default();
+                stats.stopped = 1;
+                stats.loaded = 1;
+                stats.ready = 1;
+                stats
             }
         };
         session.adopt_reloaded().await;
-        let ReloadStats { stopped, loaded, ready, kept, errors } = reloaded;
+        let ReloadStats { stopped, loaded, ready, kept, errors, .. } = reloaded;
         reply_data(ReloadData {
             stopped: stopped as u64,
             loaded: loaded as u64,

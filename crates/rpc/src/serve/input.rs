@@ -53,7 +53,7 @@ pub(super) async fn resolve_input(
         match split_command(&input.text).filter(|_| !plain) {
             None => InputUse::Message(input),
             Some((name, args)) => match expand_template(sessions, name, args).await {
-                TemplateExpansion::Message(text) => InputUse::Message(UserInput { text, ..input }),
+                TemplateExpansion::Message(text) => InputUse::Message(input.with_text(text)),
                 TemplateExpansion::Failed(why) => InputUse::Failed(format!("/{name}: {why}")),
                 TemplateExpansion::Unknown => InputUse::Unknown(input),
             },
@@ -102,7 +102,7 @@ async fn review_command_result(
 ) -> InputUse {
     match ran {
         Ok((CommandAction::Prompt(text), _)) => {
-            let written = UserInput { images: input.images, ..UserInput::new(text, InputSource::Extension) };
+            let written = UserInput::new(text, InputSource::Extension).with_images(input.images);
             let reviewed = session.agent.review_input(cancel, written).await;
             reviewed.map_or(InputUse::Handled, InputUse::Message)
         }

@@ -53,7 +53,7 @@ pub(super) async fn run_job(
                 run_prompt(session, sessions, stop, input, said.plain == Some(true)).await
             }
             SessionJob::ExtensionPrompt(PromptCommand { message: text, images, plain }) => {
-                let input = UserInput { images, ..UserInput::new(text, InputSource::Extension) };
+                let input = UserInput::new(text, InputSource::Extension).with_images(images);
                 run_prompt(session, sessions, stop, input, plain == Some(true)).await
             }
             SessionJob::Message(said) => {

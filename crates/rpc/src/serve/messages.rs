@@ -117,7 +117,8 @@ pub(super) fn send_message(
     }
     let text = Some(content).filter(|text| !text.is_empty()).map(ContentBlock::text);
     let content = text.into_iter().chain(images.into_iter().map(ContentBlock::Image)).collect();
-    let message = CustomMessage { owner: client_owner(owner)?, kind, content, display, details };
+    let message =
+        CustomMessage::new(client_owner(owner)?, kind, content).with_display(display).with_details(details);
     let agent = &session.agent;
     let delivered = match when {
         DeliveryTime::Now => match agent.add_message(message) {

@@ -36,7 +36,7 @@ pub(super) fn append_entry(session: &OpenedSession, wish: AppendEntry) -> Comman
     execute_in_order(session, async move {
         let invalid = |error: InvalidId| CommandFailure::new(ErrorCode::BadRequest, error.to_string());
         let chosen: Option<EntryId> = entry.map(|entry| entry.parse()).transpose().map_err(invalid)?;
-        let body = Custom { owner: client_owner(owner)?, kind, data, answer: None };
+        let body = Custom::new(client_owner(owner)?, kind, data);
         let entry = match chosen {
             None => log.append(body, Durability::Soon).await,
             Some(chosen) => {
@@ -61,7 +61,7 @@ pub(super) fn set_label(session: &OpenedSession, SetLabel { entry, label }: SetL
 
 pub(super) fn set_tags(session: &OpenedSession, SetTags { tags }: SetTags) -> CommandExecution {
     let log = session.agent.session().clone();
-    execute_in_order(session, async move { append(&log, Tags { tags, replace: false }).await })
+    execute_in_order(session, async move { append(&log, Tags::new(tags)).await })
 }
 
 async fn append(log: &Session, body: impl Into<EntryBody>) -> ReplyResult {

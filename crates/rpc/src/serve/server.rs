@@ -496,7 +496,7 @@ impl<S: SessionProvider> RpcServer<S> {
         wish: NewSession,
         caller: Option<ExtensionName>,
     ) -> Option<CommandExecution> {
-        let switch = PendingSwitch { reason: SwitchReason::New, session: None, caller };
+        let switch = PendingSwitch::new(SwitchReason::New).with_caller(caller);
         let which = SessionChoice::New { ephemeral: wish.ephemeral };
         let reviewed = self.review_switch(switch, which);
         self.open(ticket, SwitchMode::Stay, reviewed);
@@ -540,8 +540,7 @@ impl<S: SessionProvider> RpcServer<S> {
             }
             Err(_) => {
                 self.holds = true;
-                let session = Some(named.to_owned());
-                let switch = PendingSwitch { reason: SwitchReason::Resume, session, caller };
+                let switch = PendingSwitch::new(SwitchReason::Resume).with_session(named).with_caller(caller);
                 let reviewed = self.review_switch(switch, SessionChoice::Stored(named.to_owned()));
                 self.open(ticket, SwitchMode::Switch, reviewed);
                 None

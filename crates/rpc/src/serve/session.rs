@@ -263,7 +263,7 @@ pub(super) async fn copy_session(
         None => Ok(log.leaf()),
     });
     let at = at.await?;
-    let pending = PendingFork { entry: at, caller };
+    let pending = PendingFork::new(at).with_caller(caller);
     agent.review_fork(&cancel, &pending).await.map_err(change_failure)?;
     let log = agent.session().clone();
     let copy = run_blocking(move || log.fork(at).map_err(|error| session_failure(&error))).await?;
@@ -310,7 +310,7 @@ mod tests {
     async fn open_session_without_a_file_is_listed_with_its_tags() {
         let session = Session::in_memory(std::path::Path::new("/w"));
         let tags = [("ticket".to_owned(), Some("HA-7".to_owned()))].into();
-        session.append(Tags { tags, replace: false }, Durability::Soon).await.unwrap();
+        session.append(Tags::new(tags), Durability::Soon).await.unwrap();
         let header = session.header();
         let info = SessionInfo {
             session: header.id.to_string(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use haft_core::SessionStats;
-use haft_core::model::ModelInfo;
+use haft_core::model::ModelId;
 use haft_protocol::rpc;
 use haft_protocol::rpc::{
     CommandFailure, ErrorCode, GetModels, HelloData, ModelData, ModelsData, PROTOCOL_VERSION, SetModel,
@@ -33,7 +33,7 @@ pub(super) fn get_models(
         for known in models.iter_mut().filter(|known| Some(&known.provider) == own.as_ref()) {
             known.available = None;
         }
-        if let Some((ModelInfo { provider, model }, facts)) = asked
+        if let Some((ModelId { provider, model }, facts)) = asked
             && !models.iter().any(|known| known.provider == provider && known.id == model)
         {
             let thinks = facts.thinking.as_ref();
@@ -71,7 +71,7 @@ pub(super) fn set_model(
     let session = Arc::clone(session);
     CommandExecution::until_cancelled(closing, async move {
         let model = sessions.model(&wish.model, &session.agent.model()).await?;
-        let ModelInfo { provider, model: id } = model.info();
+        let ModelId { provider, model: id } = model.info();
         session.agent.set_model(model);
         reply_data(ModelData { provider, model: id })
     })
@@ -145,7 +145,7 @@ pub(super) fn hello_data(version: &str, current: &str, session: Option<&OpenedSe
 
 pub(super) fn state(session: &Arc<OpenedSession>, desk: &CommandScheduler) -> CommandExecution {
     let agent = &session.agent;
-    let (model, SessionStats { usage, context }) = (agent.model(), agent.stats());
+    let (model, SessionStats { usage, context, .. }) = (agent.model(), agent.stats());
     let state = StateData {
         provider: model.provider,
         model: model.model,

@@ -74,9 +74,13 @@ fn custom_message() -> AgentEvent {
     AgentEvent::CustomMessage { owner, kind, content: content(), display: true, details: None, time: time() }
 }
 
+fn usage() -> TokenUsage {
+    let usage = TokenUsage::default().with_input(1).with_output(2).with_cost_usd(0.5);
+    usage.with_cache_read(3).with_cache_write(4)
+}
+
 fn events() -> Vec<AgentEvent> {
-    let usage = TokenUsage { input: 1, output: 2, cache_read: 3, cache_write: 4, cost_usd: 0.5 };
-    let fault = ExtensionFault { extension: guard(), code: "hello_timeout".into(), message: "silent".into() };
+    let fault = ExtensionFault::new(guard(), "hello_timeout", "silent");
     vec![
         AgentEvent::UserMessage { content: content(), time: time(), entry: None },
         custom_message(),
@@ -93,7 +97,7 @@ fn events() -> Vec<AgentEvent> {
         AgentEvent::ToolUseStart { id: id(), name: "read".into() },
         AgentEvent::ToolUseArgs { id: id(), delta: "{\"pa".into() },
         AgentEvent::ToolUseEnd { id: id() },
-        AgentEvent::Usage { usage, cumulative: usage },
+        AgentEvent::Usage { usage: usage(), cumulative: usage() },
         AgentEvent::AssistantMessage { content: message(), time: time(), entry: None },
         AgentEvent::ToolCall { id: id(), name: "read".into(), args: args() },
         AgentEvent::ToolRewritten {

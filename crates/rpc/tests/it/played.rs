@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use futures::{StreamExt as _, stream};
 use haft_core::hooks::CancellationToken;
 use haft_core::model::{
-    Model, ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelRequest, ModelResponse, ModelStream,
+    Model, ModelError, ModelErrorKind, ModelEvent, ModelId, ModelRequest, ModelResponse, ModelStream,
 };
 use haft_protocol::RawJson;
 use haft_protocol::content::{ToolCall, joined_text};
@@ -47,7 +47,7 @@ impl Played {
 
 #[async_trait]
 impl Model for Played {
-    fn info(&self) -> ModelInfo {
+    fn info(&self) -> ModelId {
         info(self.name)
     }
 
@@ -86,8 +86,8 @@ impl Model for Played {
     }
 }
 
-fn info(model: &str) -> ModelInfo {
-    ModelInfo { provider: "played".into(), model: model.into() }
+fn info(model: &str) -> ModelId {
+    ModelId { provider: "played".into(), model: model.into() }
 }
 
 fn calls(calls: impl IntoIterator<Item = (&'static str, &'static str)>) -> ModelStream {

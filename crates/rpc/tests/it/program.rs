@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use haft_core::Agent;
 use haft_core::compact::CompactSettings;
 use haft_core::hooks::{AfterModelResponse, CancellationToken, ReceivedResponse, Refusal, ResponseDecision};
-use haft_core::model::{Model, ModelInfo};
+use haft_core::model::{Model, ModelId};
 use haft_core::services::{ExtensionToolSource, ServiceReach};
 use haft_core::session::Session;
 use haft_core::session::store::SessionStore;
@@ -45,8 +45,8 @@ impl Tool for Look {
         let args: BTreeMap<String, String> = call.args.read().ok()?;
         let path = args.get("change")?.clone();
         let unified = format!("--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-old\n+new\n");
-        let diff = FileDiff { path, unified, added: 1, removed: 1, cut: false };
-        Some(ToolPreview { shown: CallPreview::Diff(diff), state: None })
+        let diff = FileDiff::new(path, unified, 1, 1);
+        Some(ToolPreview::new(CallPreview::Diff(diff)))
     }
 }
 
@@ -57,7 +57,7 @@ struct Wait(Arc<Notify>);
 impl Tool for Wait {
     fn spec(&self) -> Arc<ToolSpec> {
         let spec = ToolSpec::new("wait", "Waits.");
-        Arc::new(ToolSpec { concurrency: ToolConcurrency::Exclusive, ..spec })
+        Arc::new(spec.with_concurrency(ToolConcurrency::Exclusive))
     }
 
     async fn execute(&self, _: ToolContext, _: ToolCall) -> ToolOutput {
@@ -97,13 +97,17 @@ impl AfterModelResponse for Discreet {
     async fn after_model_response(&self, _: &CancellationToken, told: &ReceivedResponse) -> ResponseDecision {
         let text = haft_protocol::message::text_of(&told.content);
         match text.contains("secret") {
-            true => ResponseDecision::Refuse(Refusal::for_discarded_turn("discreet", "a secret")),
+            true => ResponseDecision::Refuse(Refusal::for_discarded_turn("a secret")),
             false => ResponseDecision::Keep,
         }
     }
 
     fn suppresses_deltas(&self) -> bool {
         false
+    }
+
+    fn name(&self) -> &str {
+        "discreet"
     }
 }
 
@@ -219,7 +223,7 @@ impl Program {
             .clock(clock)
             .hook_source(host.hook_source())
             .after_model_response(Discreet)
-            .compaction(CompactSettings { auto: false, reserve: None, keep: Some(1) })
+            .compaction(CompactSettings::default().with_keep(1))
             .tools(own.iter().cloned().chain(host.tools()));
         let agent = screen.attach_to(agent).build().unwrap();
         host.serve(agent.tool_runner());
@@ -283,7 +287,7 @@ impl SessionProvider for Program {
         }
     }
 
-    async fn model(&self, name: &str, _: &ModelInfo) -> Result<Arc<dyn Model>, CommandFailure> {
+    async fn model(&self, name: &str, _: &ModelId) -> Result<Arc<dyn Model>, CommandFailure> {
         match name {
             "two" | "played/two" => Ok(Played::new("two", [])),
             "cursed" => panic!("the list of models is cursed"),

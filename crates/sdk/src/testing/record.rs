@@ -16,12 +16,17 @@ use tokio::sync::watch;
 use super::HANDLED;
 use crate::serve::lines::LineReader;
 
+/// The beginning of the line with the facts about the session, which may follow `ready`.
+const HELLO_ACK: &str = "→ {\"type\":\"hello_ack\"";
+
 /// The lines of the connection so far.
 #[derive(Debug)]
 pub(super) struct ExtensionRecord {
     data_dir: Option<String>,
     lines: Vec<String>,
     frames: Vec<ExtensionFrame>,
+    /// The number of lines up to `ready`.
+    opening: usize,
     pub(super) handled: u64,
     /// The outcome, after the end.
     pub(super) outcome: Option<Result<(), String>>,
@@ -37,7 +42,7 @@ pub(super) async fn watch_frames<R: AsyncRead + Unpin>(reader: R, seen: &watch::
 
 impl ExtensionRecord {
     pub(super) fn new(data_dir: Option<String>) -> Self {
-        Self { data_dir, lines: Vec::new(), frames: Vec::new(), handled: 0, outcome: None }
+        Self { data_dir, lines: Vec::new(), frames: Vec::new(), opening: 0, handled: 0, outcome: None }
     }
 
     pub(super) fn record_sent(&mut self, line: &str) {
@@ -130,7 +135,16 @@ impl ExtensionRecord {
     }
 
     pub(super) fn transcript(&self) -> String {
-        let text = self.lines.join("\n");
+        self.hide_data_dir(self.lines.join("\n"))
+    }
+
+    pub(super) fn transcript_since_ready(&self) -> String {
+        let lines = self.lines.iter().skip(self.opening);
+        let lines = lines.filter(|line| !line.starts_with(HELLO_ACK)).map(String::as_str);
+        self.hide_data_dir(lines.collect::<Vec<_>>().join("\n"))
+    }
+
+    fn hide_data_dir(&self, text: String) -> String {
         match &self.data_dir {
             Some(dir) => text.replace(dir, "[data_dir]"),
             None => text,
@@ -144,6 +158,9 @@ impl ExtensionRecord {
         }
         self.lines.push(format!("← {}", String::from_utf8_lossy(line)));
         if let Ok(DecodedFrame::Known(frame)) = codec::decode_with_limit(line, MAX_RESULT_LINE) {
+            if matches!(frame, ExtensionFrame::Ready(_)) && !self.has_ready() {
+                self.opening = self.lines.len();
+            }
             self.frames.push(frame);
         }
     }

@@ -111,11 +111,7 @@ async fn requests_get_another_model_and_more_tools() {
     let change = move |request: &InterceptContext| ContextChange {
         model: (request.model == "big").then(|| "small".to_owned()),
         thinking: Some(ThinkingLevel::Off),
-        options: Some(RequestOptions {
-            max_tokens: Some(100),
-            temperature: Some(0.5),
-            ..RequestOptions::default()
-        }),
+        options: Some(RequestOptions::default().with_max_tokens(100).with_temperature(0.5)),
         tools: vec![look()],
         messages: None,
     };
@@ -166,7 +162,7 @@ async fn answers_are_kept_or_replaced() {
         model: "large".into(),
         content: text("hi"),
         stop: StopCause::End,
-        usage: TokenUsage { output: 2000, ..TokenUsage::default() },
+        usage: TokenUsage::default().with_output(2000),
     };
     let stopped = MessageEndDecision::Stop(TurnStop::end_turn("too expensive"));
     assert_eq!(harness.received_message(answer).await, stopped);

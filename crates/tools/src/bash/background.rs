@@ -35,7 +35,7 @@ pub(super) fn start_job(
                 };
                 job_end(report, blocked)
             }
-            Err(error) => JobEnd { summary: format!("not started: {error}"), ..JobEnd::default() },
+            Err(error) => JobEnd::new(format!("not started: {error}")),
         }
     });
     let number = started.map_err(|error| ToolFailure::from(error.to_string()))?;
@@ -53,5 +53,5 @@ fn job_end(report: RunReport, blocked: Option<String>) -> JobEnd {
         RunEnd::WantedTerminal => "killed because it needs a terminal".to_owned(),
     };
     let notes = report.notes().into_iter().chain(blocked).collect();
-    JobEnd { summary, tail: report.tail, notes }
+    JobEnd::new(summary).with_tail(report.tail).with_notes(notes)
 }

@@ -7,14 +7,14 @@ use futures::StreamExt;
 use futures::stream;
 use haft_core::Agent;
 use haft_core::model::{
-    Model, ModelError, ModelEvent, ModelFacts, ModelInfo, ModelRequest, ModelResponse, ModelStream,
+    Model, ModelError, ModelEvent, ModelFacts, ModelId, ModelRequest, ModelResponse, ModelStream,
 };
 use haft_core::tool::ToolSet;
 use haft_protocol::RawJson;
 use haft_protocol::content::{ToolCall, joined_text};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, StopCause, TokenUsage};
+use haft_protocol::message::{AssistantBlock, StopCause};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -27,8 +27,8 @@ struct Wants {
 
 #[async_trait]
 impl Model for Wants {
-    fn info(&self) -> ModelInfo {
-        ModelInfo { provider: "test".into(), model: "wants".into() }
+    fn info(&self) -> ModelId {
+        ModelId { provider: "test".into(), model: "wants".into() }
     }
 
     fn facts(&self) -> ModelFacts {
@@ -39,8 +39,7 @@ impl Model for Wants {
         let args = RawJson::from_value(&json!({"command": self.command})).unwrap();
         let call = ToolCall { id: ToolCallId::new("t1"), name: "bash".to_owned(), args };
         let content = vec![AssistantBlock::ToolCall(call)];
-        let response =
-            ModelResponse { content, stop: StopCause::ToolUse, usage: TokenUsage::default(), native: None };
+        let response = ModelResponse::new(content, StopCause::ToolUse);
         Ok(stream::iter([Ok(ModelEvent::Done(response))]).boxed())
     }
 }

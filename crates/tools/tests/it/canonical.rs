@@ -112,7 +112,7 @@ fn names_the_place_of_each_path() {
         let found = runtime.block_on(spelled.canonical_args(args)).unwrap().resolved_paths;
         let shown: Vec<_> = found
             .iter()
-            .map(|ResolvedPath { argument, path, exists, link }| {
+            .map(|ResolvedPath { argument, path, exists, link, .. }| {
                 format!("{argument} {} exists={exists} link={link}", path.replace(&base, "BASE"))
             })
             .collect();

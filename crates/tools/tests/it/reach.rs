@@ -134,13 +134,10 @@ fn locks_nothing_outside_the_rules() {
     let services =
         ServiceTools::new(HostEnvironment::new(place.path("work"))).keep_out_of(place.path("home/haft"));
     let within =
-        AllowedPaths { read: vec![place.path("home")], write: vec![place.path("work")], network: false };
-    let mut reach = ServiceReach {
-        extension: ExtensionName::new("ext"),
-        within: Some(within),
-        data: Some(place.path("home/haft/data/ext")),
-        lock_owner: LockOwner::new(),
-    };
+        AllowedPaths::default().with_read(vec![place.path("home")]).with_write(vec![place.path("work")]);
+    let mut reach = ServiceReach::new(ExtensionName::new("ext"), LockOwner::new())
+        .with_within(within)
+        .with_data(place.path("home/haft/data/ext"));
     let lock = |reach: &ServiceReach, path: &str| {
         let found = services.file_to_lock(reach, &place.path(path).display().to_string());
         found.map(|(_, file)| file)

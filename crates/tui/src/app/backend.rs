@@ -37,6 +37,8 @@ pub enum BackendRequest {
         /// The file: absolute or relative to haft's working directory.
         path: PathBuf,
     },
+    /// Reads the clipboard of the desktop.
+    Clipboard,
     /// Lists the providers.
     Providers,
     /// Verifies a provider's API key with the provider and saves it.
@@ -147,6 +149,8 @@ pub enum BackendReply {
     History(Result<String, CommandFailure>),
     /// Reply to [`BackendRequest::Image`].
     Image(u64, Result<Image, CommandFailure>),
+    /// Reply to [`BackendRequest::Clipboard`]: its text, or the path of a file with its image.
+    Clipboard(Result<String, CommandFailure>),
     /// Reply to [`BackendRequest::Providers`].
     Providers(Vec<LoginProvider>),
     /// Reply to [`BackendRequest::Login`].

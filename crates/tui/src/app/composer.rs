@@ -383,6 +383,7 @@ impl Composer {
                 self.edited = Some(self.editor.content());
                 scope.out.push_effect(Effect::OpenEditor(self.editor.submission().text));
             }
+            Prompt::Paste => scope.out.ask_backend(BackendRequest::Clipboard),
         }
     }
 

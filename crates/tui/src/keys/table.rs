@@ -123,12 +123,13 @@ actions! {
         SearchHistory = "search_history" ["ctrl+r"] "Search earlier prompts.";
         Complete = "complete" ["tab"] "Complete the command or path at the cursor.";
         OpenEditor = "open_editor" ["ctrl+g"] "Open the text in your editor.";
+        Paste = "paste" ["ctrl+v"] "Paste the text or the image of the clipboard.";
     }
 
     /// Keys for scrolling the conversation, from the composer and while browsing.
     Scroll = "scroll" {
-        PageUp = "page_up" ["pageup", "alt+v"] "Scroll one page up.";
-        PageDown = "page_down" ["pagedown", "ctrl+v"] "Scroll one page down.";
+        PageUp = "page_up" ["pageup"] "Scroll one page up.";
+        PageDown = "page_down" ["pagedown"] "Scroll one page down.";
         LineUp = "line_up" ["shift+up"] "Scroll one line up.";
         LineDown = "line_down" ["shift+down"] "Scroll one line down.";
         MessageUp = "message_up" ["alt+pageup"] "Scroll to the previous message.";

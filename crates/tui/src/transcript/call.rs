@@ -28,6 +28,7 @@ const ARGUMENTS: &[(&str, &[(&str, &str)])] = &[
     ("find", &[("glob", ""), ("path", " in ")]),
     ("grep", &[("pattern", ""), ("path", " in "), ("glob", " of ")]),
     ("skill", &[("name", ""), ("file", "/")]),
+    ("fetch", &[("url", ""), ("offset", ":")]),
 ];
 
 /// The size of output that is kept while it streams, in bytes. The buffer may briefly hold twice as much.
@@ -321,6 +322,7 @@ mod tests {
         check("find", r#"{"glob":"*.rs","path":"src"}"#, "*.rs in src");
         check("grep", r#"{"pattern":"fn","path":"src","glob":"*.rs"}"#, "fn in src of *.rs");
         check("skill", r#"{"name":"pdf","file":"a.md"}"#, "pdf/a.md");
+        check("fetch", r#"{"url":"https://a.example/b","offset":90}"#, "https://a.example/b:90");
     }
 
     #[test]

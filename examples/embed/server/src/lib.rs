@@ -2,7 +2,7 @@
 //! `haft-example-server`.
 //!
 //! A chat stores all its events, so a page that connects late, reconnects, or shares the chat reads
-//! all of them.
+//! all of them. Calls of tools wait for a person, who decides on one of the pages.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -16,10 +16,11 @@ use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use futures::{Stream, stream};
-use haft_core::protocol::event::AgentEvent;
+use haft_core::hooks::{ApproverDecision, allow, deny};
+use haft_core::protocol::content::ToolCall;
 use haft_core::session::SessionId;
-use haft_core::{Agent, QueueError, Run, RunHandle};
-use tokio::sync::watch;
+use haft_core::{Agent, AgentBuilder, QueueError, Run, RunHandle};
+use tokio::sync::{oneshot, watch};
 
 /// The complete page, which loads nothing else.
 pub const PAGE: &str = include_str!("../static/index.html");
@@ -27,11 +28,15 @@ pub const PAGE: &str = include_str!("../static/index.html");
 /// The maximum number of chats. A server for more people would end idle chats.
 const MAX_CHATS: usize = 100;
 
-/// Creates the agent of a new chat.
-type MakeAgent = Box<dyn Fn() -> Result<Agent, String> + Send + Sync>;
+/// Creates the builder of the agent of a new chat.
+type MakeAgent = Box<dyn Fn() -> Result<AgentBuilder, String> + Send + Sync>;
+
+/// True for the calls that a person must allow.
+type NeedsPerson = fn(&ToolCall) -> bool;
 
 struct Chats {
     make_agent: MakeAgent,
+    needs_person: NeedsPerson,
     open: Mutex<HashMap<String, Arc<Chat>>>,
 }
 
@@ -39,8 +44,16 @@ struct Chat {
     agent: Agent,
     /// The latest run.
     run: Mutex<Option<RunHandle>>,
+    pages: Arc<Pages>,
+}
+
+/// The pages of a chat.
+#[derive(Default)]
+struct Pages {
     /// All events so far, as JSON.
     told: watch::Sender<Vec<Arc<str>>>,
+    /// The calls that wait for a person, by their ids.
+    questions: Mutex<HashMap<String, oneshot::Sender<bool>>>,
 }
 
 #[derive(serde::Deserialize)]
@@ -48,15 +61,26 @@ struct SentMessage {
     text: String,
 }
 
+/// The decision of a person about a call.
+#[derive(serde::Deserialize)]
+struct Decision {
+    id: String,
+    allowed: bool,
+}
+
 /// Creates the routes. An agent can act on this machine, so requests that pages of other sites send
 /// are rejected.
-pub fn app(make_agent: impl Fn() -> Result<Agent, String> + Send + Sync + 'static) -> Router {
-    let chats = Chats { make_agent: Box::new(make_agent), open: Mutex::default() };
+pub fn app(
+    make_agent: impl Fn() -> Result<AgentBuilder, String> + Send + Sync + 'static,
+    needs_person: NeedsPerson,
+) -> Router {
+    let chats = Chats { make_agent: Box::new(make_agent), needs_person, open: Mutex::default() };
     Router::new()
         .route("/", get(|| async { ([(header::CONTENT_SECURITY_POLICY, POLICY)], Html(PAGE)) }))
         .route("/chats", post(begin))
         .route("/chats/{id}/events", get(events))
         .route("/chats/{id}/say", post(say))
+        .route("/chats/{id}/decide", post(decide))
         .route("/chats/{id}/abort", post(abort))
         .layer(middleware::from_fn(only_from_here))
         .with_state(Arc::new(chats))
@@ -72,9 +96,15 @@ async fn begin(State(chats): State<Arc<Chats>>) -> Result<Json<serde_json::Value
     if open.len() >= MAX_CHATS {
         return Err((StatusCode::SERVICE_UNAVAILABLE, "too many chats".to_owned()));
     }
-    let agent = (chats.make_agent)().map_err(|error| (StatusCode::INTERNAL_SERVER_ERROR, error))?;
+    let failed = |error: String| (StatusCode::INTERNAL_SERVER_ERROR, error);
+    let pages = Arc::<Pages>::default();
+    let approver = Arc::clone(&pages);
+    let builder = (chats.make_agent)().map_err(failed)?;
+    let needs_person = chats.needs_person;
+    let agent = builder.approve(move |_, call| Arc::clone(&approver).approve(call, needs_person)).build();
+    let agent = agent.map_err(|error| failed(error.to_string()))?;
     let id = SessionId::new().to_string();
-    open.insert(id.clone(), Arc::new(Chat { agent, run: Mutex::default(), told: watch::Sender::default() }));
+    open.insert(id.clone(), Arc::new(Chat { agent, run: Mutex::default(), pages }));
     Ok(Json(serde_json::json!({ "id": id })))
 }
 
@@ -85,7 +115,7 @@ async fn events(
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
-    let told = chats.find(&id)?.told.subscribe();
+    let told = chats.find(&id)?.pages.told.subscribe();
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse::<usize>().ok());
     let next = last.map_or(0, |last| last.saturating_add(1));
     let events = stream::unfold((told, next), async |(mut told, next)| {
@@ -114,6 +144,18 @@ async fn say(
     said.map(|()| StatusCode::ACCEPTED).map_err(|error| (StatusCode::UNPROCESSABLE_ENTITY, error.to_string()))
 }
 
+/// Decides about a call that waits.
+async fn decide(
+    State(chats): State<Arc<Chats>>,
+    Path(id): Path<String>,
+    Json(Decision { id: call, allowed }): Json<Decision>,
+) -> Result<StatusCode, Problem> {
+    let waiting = lock(&chats.find(&id)?.pages.questions).remove(&call);
+    // Fails if another page has decided, or the run was aborted.
+    let decided = waiting.is_some_and(|waiting| waiting.send(allowed).is_ok());
+    decided.then_some(StatusCode::NO_CONTENT).ok_or((StatusCode::GONE, "the call no longer waits".to_owned()))
+}
+
 /// Aborts the agent's work.
 async fn abort(State(chats): State<Arc<Chats>>, Path(id): Path<String>) -> Result<StatusCode, Problem> {
     lock(&chats.find(&id)?.run).iter().for_each(RunHandle::abort);
@@ -123,15 +165,30 @@ async fn abort(State(chats): State<Arc<Chats>>, Path(id): Path<String>) -> Resul
 /// Runs a prompt and sends its events.
 async fn show(chat: Arc<Chat>, mut run: Run) {
     while let Some(event) = run.next().await {
-        chat.tell(&event);
+        chat.pages.tell(&event);
     }
 }
 
-impl Chat {
-    fn tell(&self, event: &AgentEvent) {
+impl Pages {
+    fn tell(&self, event: &impl serde::Serialize) {
         if let Ok(json) = serde_json::to_string(event) {
             self.told.send_modify(|told| told.push(json.into()));
         }
+    }
+
+    /// Shows a question on all pages, and waits for the decision on one of them. An aborted run drops the wait.
+    async fn approve(self: Arc<Self>, call: ToolCall, needs_person: NeedsPerson) -> ApproverDecision {
+        if !needs_person(&call) {
+            return allow();
+        }
+        let (answer, answered) = oneshot::channel();
+        lock(&self.questions).insert(call.id.to_string(), answer);
+        self.tell(
+            &serde_json::json!({ "type": "question", "id": call.id, "name": call.name, "args": call.args }),
+        );
+        let allowed = answered.await.unwrap_or(false);
+        self.tell(&serde_json::json!({ "type": "decision", "id": call.id, "allowed": allowed }));
+        if allowed { allow() } else { deny("the person denied the call") }
     }
 }
 

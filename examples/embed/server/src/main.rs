@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use haft_core::Agent;
 use haft_core::protocol::content::ToolCall;
 use haft_core::tool::{Tool, ToolContext, ToolOutput, ToolSpec};
+use haft_core::{Agent, AgentBuilder};
 use haft_example_server::app;
 use haft_providers::ScriptedModel;
 
@@ -33,10 +33,10 @@ impl Tool for Dice {
     }
 }
 
-/// Creates the agent of a chat. For a real model see `haft_providers::choose`.
-fn agent() -> Result<Agent, String> {
+/// Creates the builder of a chat's agent. For a real model see `haft_providers::choose_model`.
+fn agent() -> Result<AgentBuilder, String> {
     let model = ScriptedModel::from_json(SCRIPT).map_err(|error| error.to_string())?;
-    Agent::builder(model).tool(Dice).max_steps(20).build().map_err(|error| error.to_string())
+    Ok(Agent::builder(model).tool(Dice).max_steps(20))
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -45,5 +45,5 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     // This machine only: every client of the page can make the agent act.
     let listener = tokio::net::TcpListener::bind(("127.0.0.1", port.parse()?)).await?;
     println!("http://{}", listener.local_addr()?);
-    Ok(axum::serve(listener, app(agent)).await?)
+    Ok(axum::serve(listener, app(agent, |call| call.name == "dice")).await?)
 }

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use haft_core::Agent;
 use haft_core::hooks::CancellationToken;
 use haft_core::model::{
-    Model, ModelError, ModelErrorKind, ModelInfo, ModelRequest, ModelResponse, ModelStream,
+    Model, ModelError, ModelErrorKind, ModelId, ModelRequest, ModelResponse, ModelStream,
 };
 use haft_core::protocol::content::joined_text;
 use haft_core::protocol::message::Message;
@@ -18,8 +18,8 @@ struct Counter;
 
 #[async_trait]
 impl Model for Counter {
-    fn info(&self) -> ModelInfo {
-        ModelInfo { provider: "house".into(), model: "counter-1".into() }
+    fn info(&self) -> ModelId {
+        ModelId { provider: "house".into(), model: "counter-1".into() }
     }
 
     async fn stream(&self, _: CancellationToken, request: ModelRequest) -> Result<ModelStream, ModelError> {

@@ -39,8 +39,12 @@ impl BeforeToolExecute for OneRoll {
     async fn before_tool_execute(&self, _: &CancellationToken, _: &ToolCall) -> ToolDecision {
         match self.0.swap(true, Ordering::Relaxed) {
             false => ToolDecision::Allow,
-            true => ToolDecision::block("one-roll", "one roll is enough"),
+            true => ToolDecision::block("one roll is enough"),
         }
+    }
+
+    fn name(&self) -> &str {
+        "one-roll"
     }
 }
 
@@ -51,9 +55,13 @@ struct Polite;
 impl BeforeAssistantMessage for Polite {
     async fn before_assistant_message(&self, _: &CancellationToken, text: &str) -> MessageDecision {
         match text.contains("darn") {
-            true => MessageDecision::Replace { by: "polite".into(), text: text.replace("darn", "[…]") },
+            true => MessageDecision::Replace { text: text.replace("darn", "[…]") },
             false => MessageDecision::Show,
         }
+    }
+
+    fn name(&self) -> &str {
+        "polite"
     }
 }
 

@@ -14,7 +14,7 @@ use haft_example_embed::scripted;
 /// Creates an agent. Agents are cheap: each has its own transcript, tools and hooks, and a model
 /// can be shared as an `Arc`.
 fn agent(identity: &str, steps: &str) -> Result<Agent, Box<dyn Error>> {
-    let system = SystemPrompt { identity: Some(identity.to_owned()), ..SystemPrompt::default() };
+    let system = SystemPrompt::default().with_identity(identity);
     Ok(Agent::builder(scripted(steps)?).system_prompt(system).max_steps(10).build()?)
 }
 

@@ -133,11 +133,7 @@ async fn a_tool_uses_the_question_mark() -> Outcome {
         let text = std::fs::read_to_string(format!("/nowhere/{a}"))?;
         Ok::<_, std::io::Error>(text)
     });
-    let call = ToolCall {
-        id: "t1".parse()?,
-        name: "read".into(),
-        args: serde_json::json!({ "a": 1, "b": 2 }).into(),
-    };
+    let call = ToolCall::new("t1", "read", serde_json::json!({ "a": 1, "b": 2 }));
     let output = read.execute(ToolContext::new(CancellationToken::new(), |_| {}), call).await;
     assert!(output.is_error);
     Ok(())
@@ -167,6 +163,17 @@ async fn a_closure_observes() -> Outcome {
 fn a_closure_approves() -> Outcome {
     Agent::builder(model()).approve(|_, _| async { true }).build()?;
     Agent::builder(model()).approve(async |_, call: ToolCall| call.name == "add").build()?;
+    Agent::builder(model()).approve(|_, _| async { allow() }).build()?;
+    Agent::builder(model()).approve(|_, _| async { deny("not today") }).build()?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_message_has_a_text() -> Outcome {
+    let agent = agent();
+    agent.prompt("Hi").await?;
+    let texts: Vec<_> = agent.messages().iter().map(Message::text).collect();
+    assert_eq!(texts, ["Hi", "ok"]);
     Ok(())
 }
 

@@ -8,14 +8,28 @@ use std::process::Command;
 
 /// Runs a program, and checks its success and its output.
 #[track_caller]
-#[expect(clippy::disallowed_methods, reason = "the programs of this package are what is tested")]
 fn check(program: &str, expect: &[&str]) {
-    let output = Command::new(program).output().unwrap();
-    let (printed, errors) =
-        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert_eq!(run_program(program).lines().collect::<Vec<_>>(), expect);
+}
+
+/// Runs a program, checks its success, and returns its output.
+#[track_caller]
+fn run_program(program: &str) -> String {
+    successful_output(&mut command(program))
+}
+
+#[expect(clippy::disallowed_methods, reason = "the programs of this package are what is tested")]
+fn command(program: &str) -> Command {
+    Command::new(program)
+}
+
+#[track_caller]
+fn successful_output(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{}: {errors}", output.status);
-    assert_eq!(printed.lines().collect::<Vec<_>>(), expect);
     assert_eq!(errors, "");
+    String::from_utf8(output.stdout).unwrap()
 }
 
 #[test]
@@ -78,6 +92,7 @@ fn common_tasks_take_few_lines() {
         ("persist-resume-fork", include_str!("../../src/bin/persist-resume-fork.rs"), 6),
         ("sub-agent", include_str!("../../src/bin/sub-agent.rs"), 3),
         ("cancel", include_str!("../../src/bin/cancel.rs"), 3),
+        ("configured-agent", include_str!("../../src/bin/configured-agent.rs"), 3),
     ];
     for (name, source, limit) in programs {
         let lines = marked_lines(source);
@@ -92,6 +107,53 @@ fn custom_model_answers_prompts() {
 }
 
 #[test]
+fn own_model_calls_a_tool() {
+    check(env!("CARGO_BIN_EXE_calling-model"), &["teapots: In stock: 7.", "cups: In stock: 4."]);
+}
+
+#[test]
+fn sessions_are_kept_in_an_own_store() {
+    let expect = ["Hello, Ada!", "You are Ada.", "ada: 4 messages", "copy: 1 messages"];
+    check(env!("CARGO_BIN_EXE_own-store"), &expect);
+}
+
+#[test]
+fn many_agents_run_in_one_process() {
+    let printed = run_program(env!("CARGO_BIN_EXE_many-agents"));
+    assert!(printed.starts_with("500 agents: 500 answers\none agent: "), "{printed}");
+}
+
+#[test]
+fn every_hook_is_asked() {
+    let expect = [
+        "on_input",
+        "prompt: Answer briefly: What time is it?",
+        "before_agent_start: 1 block",
+        "before_turn: 1",
+        "before_model_request: 1 messages",
+        "after_model_response: 1 block",
+        "before_tool_execute: clock",
+        "approve_tool: clock",
+        "after_tool_execute: clock",
+        "before_turn: 2",
+        "before_model_request: 3 messages",
+        "after_model_response: 1 block",
+        "before_assistant_message: It is noon.",
+        "before_settle: It is noon.",
+        "before_turn: 1",
+        "before_model_request: 5 messages",
+        "after_model_response: 1 block",
+        "before_assistant_message: Noon.",
+        "before_settle: Noon.",
+        "on_wait_point: the run ends",
+        "observe: done",
+        "before_compact: 8 entries",
+        "compacted",
+    ];
+    check(env!("CARGO_BIN_EXE_every-hook"), &expect);
+}
+
+#[test]
 fn hooks_block_a_call() {
     let expect = [
         "dice: 4",
@@ -103,12 +165,35 @@ fn hooks_block_a_call() {
 }
 
 #[test]
-fn extension_answers_a_tool_call() {
+fn extensions_of_each_chat_know_their_session() {
+    let printed = run_program(env!("CARGO_BIN_EXE_extensions"));
+    let lines: Vec<_> = printed.lines().collect();
+    let [note, recap, first, first_note, second, second_note, answers @ ..] = lines.as_slice() else {
+        panic!("too few lines: {printed}");
+    };
+    assert_eq!([*note, *recap], ["/note: Write a note", "/recap: Summarize the notes"]);
+    assert_eq!(*first_note, format!("logbook: 1 in {first}"));
+    assert_eq!(*second_note, format!("logbook: 1 in {second}"));
+    assert_ne!(first, second);
+    assert_eq!(*answers, ["You noted: buy tea.", "You noted: sell tea."]);
+}
+
+#[test]
+fn agent_has_the_settings_of_the_user() {
+    let home = tempfile::tempdir().unwrap();
+    let script = home.path().join("script.json");
+    std::fs::write(&script, r#"{"steps": [{"say": [{"call": {"name": "ls", "args": {}}}]}]}"#).unwrap();
+    let config = format!("provider = \"scripted\"\nmodel = {script:?}\nmax_steps = 1\n");
+    std::fs::write(home.path().join("config.toml"), config).unwrap();
+    let output = successful_output(
+        command(env!("CARGO_BIN_EXE_configured-agent")).env_clear().env("HAFT_HOME", home.path()),
+    );
     let expect = [
-        "py-guide says: One request to the model and the tool calls in its answer.",
-        "A step? One request to the model and the tool calls in its answer.",
+        "model: scripted/script",
+        "tools: read, edit, write, grep, find, ls",
+        "stopped after 1 steps (the step limit); raise the limit or split the task",
     ];
-    check(env!("CARGO_BIN_EXE_extensions"), &expect);
+    assert_eq!(output.lines().collect::<Vec<_>>(), expect);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! A process hook under test.
 
+use std::sync::Arc;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::wire::{
@@ -281,10 +283,10 @@ fn turn_meta(trace_path: &str) -> TurnMeta {
     }
 }
 
-fn turn_context() -> Option<Box<TurnContext>> {
+fn turn_context() -> Option<Arc<TurnContext>> {
     let (channel, chat_id) = (CHANNEL.to_owned(), CHAT.to_owned());
     let inbound = InboundMessage { channel, chat_id, ..InboundMessage::default() };
-    Some(Box::new(TurnContext { inbound: Some(inbound), ..TurnContext::default() }))
+    Some(Arc::new(TurnContext { inbound: Some(inbound), ..TurnContext::default() }))
 }
 
 /// Records the lines of the hook until it closes its output.

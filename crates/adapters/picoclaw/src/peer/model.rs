@@ -70,10 +70,8 @@ fn accept_edit(
         reports.push(format!("thinking_level: {error}"));
         None
     });
-    let options = options.map(|LlmOptions { max_tokens, temperature, .. }| RequestOptions {
-        max_tokens,
-        temperature,
-        ..own.options.clone()
+    let options = options.map(|LlmOptions { max_tokens, temperature, .. }| {
+        own.options.clone().with_max_tokens(max_tokens).with_temperature(temperature)
     });
     ContextChange {
         messages,

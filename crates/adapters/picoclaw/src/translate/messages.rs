@@ -115,20 +115,21 @@ fn build_message(
             for call in tool_calls {
                 blocks.push(AssistantBlock::ToolCall(read_call(&call)?));
             }
-            Ok(Own::Assistant(AssistantMessage { content: blocks, time, native: None }))
+            Ok(Own::Assistant(AssistantMessage::new(blocks, time)))
         }
         "tool" => {
             let call_id = ToolCallId::new(tool_call_id);
             let before = results.get(&call_id);
-            Ok(Own::Tool(ToolMessage {
-                name: before.map_or_else(String::new, |before| before.name.clone()),
-                content: with_media(content, &media, own),
-                is_error: before.is_some_and(|before| before.is_error),
-                extension: before.and_then(|before| before.extension.clone()),
-                details: None,
-                time,
-                call_id,
-            }))
+            Ok(Own::Tool(
+                ToolMessage::new(
+                    call_id,
+                    before.map_or_else(String::new, |before| before.name.clone()),
+                    with_media(content, &media, own),
+                    time,
+                )
+                .with_is_error(before.is_some_and(|before| before.is_error))
+                .with_extension(before.and_then(|before| before.extension.clone())),
+            ))
         }
         other => {
             let role: String = other.chars().take(40).collect();
@@ -227,24 +228,21 @@ mod tests {
                 content: vec![ContentBlock::text("look"), ContentBlock::Image(image)],
                 time: time("1"),
             },
-            Own::Assistant(AssistantMessage {
-                content: vec![
-                    AssistantBlock::Thinking { text: "hm".into() },
-                    AssistantBlock::Text { text: "I look.".into() },
-                    AssistantBlock::ToolCall(call),
-                ],
-                time: time("2"),
-                native: Some(NativeMessage { origin: "p/m".into(), data: RawJson::empty_object() }),
-            }),
-            Own::Tool(ToolMessage {
-                call_id: ToolCallId::new("c1"),
-                name: "bash".into(),
-                content: vec![ContentBlock::text("a.txt")],
-                is_error: true,
-                extension: None,
-                details: None,
-                time: time("3"),
-            }),
+            Own::Assistant(
+                AssistantMessage::new(
+                    vec![
+                        AssistantBlock::Thinking { text: "hm".into() },
+                        AssistantBlock::Text { text: "I look.".into() },
+                        AssistantBlock::ToolCall(call),
+                    ],
+                    time("2"),
+                )
+                .with_native(NativeMessage::new("p/m", RawJson::empty_object())),
+            ),
+            Own::Tool(
+                ToolMessage::new(ToolCallId::new("c1"), "bash", vec![ContentBlock::text("a.txt")], time("3"))
+                    .with_is_error(true),
+            ),
         ]
     }
 
@@ -329,7 +327,8 @@ mod tests {
         assert_eq!(edited[0], Own::User { content, time: time("now") }, "the image is the one it was");
         let Own::Tool(before) = &own[2] else { panic!() };
         let content = vec![ContentBlock::text("[redacted]")];
-        let redacted = ToolMessage { content, time: time("now"), ..before.clone() };
+        let mut redacted = before.clone();
+        (redacted.content, redacted.time) = (content, time("now"));
         assert_eq!(edited[2], Own::Tool(redacted));
         assert_eq!(
             edited[3],

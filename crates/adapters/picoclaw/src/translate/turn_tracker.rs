@@ -1,7 +1,7 @@
 //! The current turn as process hooks see it: one prompt of the user, from its message to the end of its work.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::wire::{HookEventPayload, InboundMessage, SessionScope, TurnContext, TurnMeta};
@@ -21,7 +21,7 @@ const SOURCE: &str = "runTurn";
 #[derive(Debug)]
 pub struct TurnTracker {
     run: String,
-    sender: String,
+    context: Arc<TurnContext>,
     state: Mutex<HookTurnState>,
 }
 
@@ -38,7 +38,7 @@ impl TurnTracker {
     pub fn new(run: String, sender: String) -> Self {
         // Hooks store data by session, so an unknown session also needs a name.
         let now = Mutex::new(HookTurnState { session: run.clone(), ..HookTurnState::default() });
-        Self { run, sender, state: now }
+        Self { run, context: Arc::new(turn_context(sender)), state: now }
     }
 
     /// Sets the id of the session.
@@ -64,23 +64,8 @@ impl TurnTracker {
     }
 
     /// Returns the context of every query and event.
-    pub fn context(&self) -> Option<Box<TurnContext>> {
-        let inbound = InboundMessage {
-            channel: CHANNEL.to_owned(),
-            chat_id: CHAT.to_owned(),
-            chat_type: CHAT.to_owned(),
-            sender_id: self.sender.clone(),
-            ..InboundMessage::default()
-        };
-        let scope = SessionScope {
-            version: 1,
-            agent_id: AGENT.to_owned(),
-            channel: CHANNEL.to_owned(),
-            account: String::new(),
-            dimensions: Vec::new(),
-            values: BTreeMap::new(),
-        };
-        Some(Box::new(TurnContext { inbound: Some(inbound), route: None, scope: Some(scope) }))
+    pub fn context(&self) -> Option<Arc<TurnContext>> {
+        Some(Arc::clone(&self.context))
     }
 
     /// Records an event and returns what hooks receive and its place in the turn. The path follows from the
@@ -130,4 +115,24 @@ impl TurnTracker {
     fn lock_state(&self) -> MutexGuard<'_, HookTurnState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns the context of a user at this machine.
+fn turn_context(sender_id: String) -> TurnContext {
+    let inbound = InboundMessage {
+        channel: CHANNEL.to_owned(),
+        chat_id: CHAT.to_owned(),
+        chat_type: CHAT.to_owned(),
+        sender_id,
+        ..InboundMessage::default()
+    };
+    let scope = SessionScope {
+        version: 1,
+        agent_id: AGENT.to_owned(),
+        channel: CHANNEL.to_owned(),
+        account: String::new(),
+        dimensions: Vec::new(),
+        values: BTreeMap::new(),
+    };
+    TurnContext { inbound: Some(inbound), route: None, scope: Some(scope) }
 }

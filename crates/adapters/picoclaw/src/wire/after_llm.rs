@@ -8,6 +8,8 @@
 //! The payload of the reply has the shape of the params, so the new text is two levels below
 //! `response`.
 
+use std::sync::Arc;
+
 use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
@@ -26,7 +28,7 @@ pub struct AfterLlm {
     pub meta: TurnMeta,
     /// The context of the turn.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub context: Option<Box<TurnContext>>,
+    pub context: Option<Arc<TurnContext>>,
     /// The model that answered.
     pub model: String,
     /// The answer of the model.

@@ -7,6 +7,8 @@
 //!
 //! The payload of the reply has the shape of the params, so the new text is two levels below `result`.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::action::HookAction;
@@ -24,7 +26,7 @@ pub struct AfterTool {
     pub meta: TurnMeta,
     /// The context of the turn.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub context: Option<Box<TurnContext>>,
+    pub context: Option<Arc<TurnContext>>,
     /// The tool that ran.
     pub tool: String,
     /// The arguments that the tool got.

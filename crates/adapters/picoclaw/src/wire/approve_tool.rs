@@ -5,6 +5,8 @@
 //! {"jsonrpc":"2.0","id":6,"result":{"approved":false,"reason":"not today"}}
 //! ```
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::fold::ObjectFields;
@@ -22,7 +24,7 @@ pub struct ApproveTool {
     pub meta: TurnMeta,
     /// The context of the turn.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub context: Option<Box<TurnContext>>,
+    pub context: Option<Arc<TurnContext>>,
     /// The tool.
     pub tool: String,
     /// The arguments in their final form.

@@ -7,6 +7,8 @@
 
 mod edit;
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::action::HookAction;
@@ -25,7 +27,7 @@ pub struct BeforeLlm {
     pub meta: TurnMeta,
     /// The context of the turn.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub context: Option<Box<TurnContext>>,
+    pub context: Option<Arc<TurnContext>>,
     /// The model.
     pub model: String,
     /// The conversation; the system prompt comes first.

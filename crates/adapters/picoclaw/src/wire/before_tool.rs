@@ -7,6 +7,8 @@
 //! {"jsonrpc":"2.0","id":4,"result":{"action":"respond","result":{"for_llm":"a\nb"}}}
 //! ```
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::action::HookAction;
@@ -27,7 +29,7 @@ pub struct BeforeTool {
     pub meta: TurnMeta,
     /// The context of the turn.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub context: Option<Box<TurnContext>>,
+    pub context: Option<Arc<TurnContext>>,
     /// The tool.
     pub tool: String,
     /// The arguments.

@@ -9,6 +9,8 @@ mod payload;
 mod runtime;
 mod turn_end;
 
+use std::sync::Arc;
+
 use super::{TurnContext, TurnMeta};
 
 pub use kind::{EventSeverity, HookEventKind, HookEventPayload};
@@ -29,7 +31,7 @@ pub struct TurnEvent {
     /// The turn. An empty `trace_path` means the trace path of the kind.
     pub meta: TurnMeta,
     /// The context of the turn.
-    pub context: Option<Box<TurnContext>>,
+    pub context: Option<Arc<TurnContext>>,
     /// The data of the event.
     pub payload: HookEventPayload,
 }

@@ -41,8 +41,8 @@ fn row(name: &str, origin: ExtensionOrigin, state: InstallStatus, dir: &str) -> 
 /// Adds a failure five minutes after the epoch.
 fn failed(listed: ListedExtension, code: &str) -> ListedExtension {
     let at = SystemTime::UNIX_EPOCH + Duration::from_secs(300);
-    let message = "exited with status 1: Name\x1b[31mError: x".into();
-    ListedExtension { failure: Some(LastFailure { at, code: code.into(), message }), ..listed }
+    let message = "exited with status 1: Name\x1b[31mError: x";
+    ListedExtension { failure: Some(LastFailure::new(at, code, message)), ..listed }
 }
 
 fn places() -> PathShortener {

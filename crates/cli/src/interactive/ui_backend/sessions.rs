@@ -88,7 +88,7 @@ pub(super) fn context_use(context: &UiContext) -> anyhow::Result<ContextUse> {
     let (shares, used) = (ContextShares::of_messages(&agent.messages()), agent.stats().context);
     // Before the first answer, the provider has not counted the system prompt and the tools.
     let tokens = used.tokens.max(shares.total_tokens());
-    let ContextShares { prompts, answers, thinking, calls, results } = shares;
+    let ContextShares { prompts, answers, thinking, calls, results, .. } = shares;
     let mut parts = vec![
         ("system prompt and tools", tokens - shares.total_tokens()),
         ("your messages", prompts),

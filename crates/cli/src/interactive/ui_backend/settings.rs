@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use haft_config::{
-    AuthFile, Config, ConfigKey, ConfigLayer, ConfigRow, ExposeSecret as _, Home, LayerSource, SecretString,
-    SettingOrigin, all_keys, read_text, value_text,
+    AuthFile, Config, ConfigKey, ConfigLayer, ConfigRow, ExposeSecret as _, Home, LayerSource,
+    MachineWithKeys, SecretString, SettingOrigin, ToolPathReader, all_keys, check_path_list, read_text,
+    value_text,
 };
 use haft_packages::LaunchPlan;
 use haft_packages::discovery::Discovery;
@@ -18,8 +19,6 @@ use haft_tui::app::{LoginProvider, SavedKey, SettingRow};
 
 use super::UiContext;
 use crate::caller::require_person;
-use crate::run::MachineWithKeys;
-use crate::tool_sandbox::{ToolPathReader, check_path_list};
 use crate::{login, setup};
 
 /// Returns all settings. If a file has a mistake, the settings of the other files are returned.
@@ -32,7 +31,8 @@ pub(super) fn setting_rows(context: &UiContext) -> Vec<SettingRow> {
 pub(super) fn set(context: &UiContext, name: &str, value: &str) -> anyhow::Result<SettingRow> {
     require_person("a change of config.toml")?;
     if matches!(name, "tools.hide" | "tools.write") {
-        check_path_list(&ToolPathReader::new(&context.home, &context.cwd), &context.tools, name, value)?;
+        let reader = ToolPathReader::new(&context.home, &context.cwd);
+        check_path_list(&reader, &context.tools, name, value).map_err(anyhow::Error::msg)?;
     }
     haft_config::set_key(&context.home.config_file(), name, value)?;
     let rows = effective_config(context)?.rows();
@@ -122,7 +122,7 @@ pub(super) async fn list_providers(context: Arc<UiContext>) -> Vec<LoginProvider
         PRESETS.iter().filter(|preset| preset.local_port.is_some()).map(|preset| preset.name).collect();
     let names = PRESETS.iter().map(|preset| preset.name).chain(models.custom_providers());
     let provider = |name: &str| {
-        let KeyLocation { stored_as, variable } = key_location(name, &models)?;
+        let KeyLocation { stored_as, variable, .. } = key_location(name, &models)?;
         let variable = variable.filter(|name| std::env::var_os(name).is_some_and(|key| !key.is_empty()));
         let stored = auth.key(&stored_as).is_some();
         let key = variable.or_else(|| stored.then(|| "auth.json".to_owned()));

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::Context as _;
+use haft_config::RPC_TOKEN_VARIABLES;
 use haft_core::hooks::{ReviewedUserBash, UserBash};
 use haft_core::sanitize::{sanitize, sanitize_line};
 use haft_protocol::rpc::{CommandFailure, ErrorCode};
@@ -16,7 +17,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::UiBackend;
 use crate::timeouts::{DEMO, SHELL};
-use crate::token::VARIABLES as TOKEN_VARIABLES;
 
 /// Plays `haft demo` and returns its output.
 #[expect(clippy::disallowed_methods, reason = "haft itself, which is waited for")]
@@ -112,7 +112,7 @@ impl UiBackend {
             return Ok(ReviewedUserBash::Run { command, changed_by: None });
         };
         let cwd = self.context.cwd.to_string_lossy().into_owned();
-        let (cancel, bash) = (cancel.clone(), UserBash { command, cwd, excluded });
+        let (cancel, bash) = (cancel.clone(), UserBash::new(command, cwd).with_excluded(excluded));
         self.spawn_task(async move { Ok(agent.review_user_bash(&cancel, bash).await) }).await
     }
 
@@ -181,7 +181,7 @@ pub(super) fn run_in_foreground(words: &[String]) -> io::Result<Option<i32>> {
     let (program, args) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     let mut command = Command::new(program);
     command.args(args);
-    TOKEN_VARIABLES.iter().for_each(|name| _ = command.env_remove(name));
+    RPC_TOKEN_VARIABLES.iter().for_each(|name| _ = command.env_remove(name));
     Ok(command.status()?.code())
 }
 

@@ -1,7 +1,7 @@
 //! The stand-in for a model that is not configured, so that the interactive mode can open and offer a choice.
 
 use async_trait::async_trait;
-use haft_core::model::{Advice, Model, ModelError, ModelErrorKind, ModelInfo, ModelRequest, ModelStream};
+use haft_core::model::{Advice, Model, ModelError, ModelErrorKind, ModelId, ModelRequest, ModelStream};
 use haft_tui::app::NO_MODEL;
 use tokio_util::sync::CancellationToken;
 
@@ -16,12 +16,13 @@ pub(in crate::run) struct NoModel {
 
 #[async_trait]
 impl Model for NoModel {
-    fn info(&self) -> ModelInfo {
-        ModelInfo { provider: NO_MODEL.to_owned(), model: NO_MODEL.to_owned() }
+    fn info(&self) -> ModelId {
+        ModelId { provider: NO_MODEL.to_owned(), model: NO_MODEL.to_owned() }
     }
 
     async fn stream(&self, _: CancellationToken, _: ModelRequest) -> Result<ModelStream, ModelError> {
-        let error = ModelError::new(ModelErrorKind::Auth, self.reason.clone());
-        Err(ModelError { advice: self.advice, ..error })
+        let mut error = ModelError::new(ModelErrorKind::Auth, self.reason.clone());
+        error.advice = self.advice;
+        Err(error)
     }
 }

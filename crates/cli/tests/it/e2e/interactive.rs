@@ -30,6 +30,9 @@ use super::running::eventually;
 use super::scene::Scene;
 use terminal_session::{ends_with, setup, terminal};
 
+/// A small PNG, as Base64.
+const PICTURE: &str = "iVBORw0KGgoAAAANSUhEUgAAACgAAAAoCAIAAAADnC86AAAAL0lEQVR42u3NMQ0AAAgDsN3zLwpZmCDhadK/mfZFxGKxWCwWi8VisVgsFovF4jsLvGtfTGkZpRUAAAAASUVORK5CYII=";
+
 #[test]
 fn answers_prompt_and_restores_terminal() {
     let scene = Scene::new(vec![Scenario::text("Hello from the model.")]);
@@ -256,7 +259,6 @@ fn piped_output_is_answer_only() {
 
 #[test]
 fn shows_image_and_hides_it_behind_page() {
-    const PICTURE: &str = "iVBORw0KGgoAAAANSUhEUgAAACgAAAAoCAIAAAADnC86AAAAL0lEQVR42u3NMQ0AAAgDsN3zLwpZmCDhadK/mfZFxGKxWCwWi8VisVgsFovF4jsLvGtfTGkZpRUAAAAASUVORK5CYII=";
     let call = json!({"name": "read", "args": {"path": "picture.png"}});
     let scene = Scene::scripted(&json!([{"say": [{"call": call}]}, {"say": [{"text": "It is red."}]}]));
     fs::write(scene.world.project().join("picture.png"), STANDARD.decode(PICTURE).unwrap()).unwrap();

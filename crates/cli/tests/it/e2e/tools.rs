@@ -1,4 +1,7 @@
-//! Tools of extensions: conflicting names, and late tools.
+//! Tools of extensions: conflicting names, and late tools. Web pages.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
 
 use haft_test_support::model_server::Scenario;
 use serde_json::json;
@@ -75,4 +78,38 @@ for frame in frames():
     assert_eq!(offers, [false, true, true]);
     assert_eq!(said(&requests[2], "tool"), ["planted", "an apple"]);
     assert_eq!(ran.of("tool_result")[1]["is_error"], json!(false));
+}
+
+/// Starts a server that answers each request with the same page, and returns its address.
+fn start_page_server() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        while let Ok((mut connection, _)) = listener.accept() {
+            let _ = connection.read(&mut [0; 4096]);
+            let page = "<h1>Rules</h1><p>Tests come first.</p>";
+            let head = "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\nconnection: close\r\n";
+            let _ = write!(connection, "{head}content-length: {}\r\n\r\n{page}", page.len());
+        }
+    });
+    format!("http://{address}/rules")
+}
+
+#[test]
+fn fetches_pages_where_commands_have_network() {
+    let page = start_page_server();
+    let scene = Scene::new(vec![
+        Scenario::new().tool("t1", "fetch", &json!({ "url": page }).to_string()),
+        Scenario::text("Fine."),
+        Scenario::text("Fine."),
+    ]);
+    scene.haft(&["-p", "--sandbox", "full", "which rules?"]).expect(0);
+    let requests = scene.server.requests();
+    assert!(offered(&requests[0]).contains(&"fetch".to_owned()));
+    let results = said(&requests[1], "tool");
+    assert!(results[0].contains("Rules") && results[0].contains("Tests come first."), "{results:?}");
+    scene.haft(&["-p", &format!("explain @{page}.")]).expect(0);
+    let last = scene.server.requests().pop().unwrap();
+    assert!(!offered(&last).contains(&"fetch".to_owned()), "the sandbox has no network");
+    assert!(last.body.to_string().contains("Tests come first."), "the user named the page");
 }

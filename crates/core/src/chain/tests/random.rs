@@ -8,15 +8,14 @@ fn decision() -> impl Strategy<Value = ToolDecision> {
     prop_oneof![
         6 => Just(ToolDecision::Allow),
         2 => (0..3usize, 0..3u8).prop_map(|(tool, n)| ToolDecision::Rewrite {
-            by: "n".into(),
             tool: Some(TOOLS[tool].into()),
             args: json(&format!(r#"{{"a":{n}}}"#)),
         }),
-        4 => (0..4u8).prop_map(|n| rewrite("r", &format!(r#"{{"a":{n}}}"#))),
-        1 => Just(ToolDecision::Respond { by: "r".into(), output: ToolOutput::text("x") }),
+        4 => (0..4u8).prop_map(|n| rewrite(&format!(r#"{{"a":{n}}}"#))),
+        1 => Just(respond()),
         // Refusals, and failures, which count as refusals.
-        1 => Just(block("x")),
-        1 => Just(ToolDecision::Refuse(Refusal::new(RefusalScope::Run, "x", "no"))),
+        1 => Just(block()),
+        1 => Just(ToolDecision::Refuse(Refusal::new(RefusalScope::Run, "no"))),
     ]
 }
 
@@ -91,7 +90,7 @@ proptest! {
                 ToolDecision::Refuse(_) => known.refused = true,
             }
             prop_assert!(role.is_some() && known.asked <= 2, "{index} was asked {} times", known.asked);
-            chain.answer(index, decision);
+            chain.answer(index, NAMES[index], decision);
         };
         let Verdict::Run { tool, args } = outcome.verdict else { return Ok(()) };
         let tool = tool.unwrap_or_else(|| "a".to_owned());

@@ -3,11 +3,7 @@
 use super::*;
 
 fn rename(tool: &str, args: &str) -> ToolDecision {
-    ToolDecision::Rewrite { by: "n".into(), tool: Some(tool.into()), args: json(args) }
-}
-
-fn respond() -> ToolDecision {
-    ToolDecision::Respond { by: "r".into(), output: ToolOutput::text("x") }
+    ToolDecision::Rewrite { tool: Some(tool.into()), args: json(args) }
 }
 
 /// A hook: its role in calls of `a` and of `b`, and its decisions in order.
@@ -22,7 +18,7 @@ fn play(hooks: &[Hook]) -> (Vec<String>, Verdict, Option<usize>) {
         match chain.step() {
             ChainStep::Ask(index) => {
                 asked.push(format!("{index} {}{}", chain.call().tool, chain.call().args));
-                chain.answer(index, decisions[index].next().unwrap_or(ToolDecision::Allow));
+                chain.answer(index, NAMES[index], decisions[index].next().unwrap_or(ToolDecision::Allow));
             }
             ChainStep::Check { renamed: false, .. } => chain.resolve_check(Ok(Vec::new())),
             ChainStep::Check { renamed: true, .. } => {
@@ -36,7 +32,7 @@ fn play(hooks: &[Hook]) -> (Vec<String>, Verdict, Option<usize>) {
             ChainStep::AskAll(open) => {
                 let index = open[0];
                 asked.push(format!("{index} {}{} finally", chain.call().tool, chain.call().args));
-                chain.answer(index, decisions[index].next().unwrap_or(ToolDecision::Allow));
+                chain.answer(index, NAMES[index], decisions[index].next().unwrap_or(ToolDecision::Allow));
             }
             ChainStep::Done(outcome) => return (asked, outcome.verdict, outcome.decided_by),
         }
@@ -71,7 +67,7 @@ fn hooks_with_a_role_in_the_new_tool_see_the_final_call() {
 #[test]
 fn asks_hook_that_has_a_role_only_in_the_new_tool() {
     let hooks = [
-        (None, Some(Ordered), vec![rewrite("w", r#"{"safe":1}"#)]),
+        (None, Some(Ordered), vec![rewrite(r#"{"safe":1}"#)]),
         (Some(Ordered), Some(Ordered), vec![rename("b", "{}")]),
     ];
     let asked = ["1 a{}", "0 b{}", r#"1 b{"safe":1} finally"#];
@@ -82,12 +78,12 @@ fn asks_hook_that_has_a_role_only_in_the_new_tool() {
 fn role_can_differ_in_the_new_tool() {
     // The hook has already allowed in phase 1, and now only a refusal counts.
     let hooks = [
-        (Some(Ordered), Some(Gate), vec![ToolDecision::Allow, rewrite("g", "{}")]),
+        (Some(Ordered), Some(Gate), vec![ToolDecision::Allow, rewrite("{}")]),
         (Some(Ordered), None, vec![rename("b", "{}")]),
     ];
     let (asked, verdict, by) = play(&hooks);
     assert_eq!(asked, ["0 a{}", "1 a{}", "0 b{} finally"]);
-    assert_eq!(blocker(&verdict), Some("g"));
+    assert_eq!(blocker(&verdict), Some("a"));
     assert_eq!(by, Some(0));
 }
 
@@ -108,8 +104,8 @@ fn missing_tool_blocks_without_asking_other_hooks() {
     let hooks = [(Some(Ordered), None, vec![rename("c", "{}")]), (Some(Ordered), None, vec![])];
     let (asked, verdict, by) = play(&hooks);
     assert_eq!((asked.len(), by), (1, Some(0)));
-    let reason = "n changed the call to a tool that cannot run: no c";
-    assert_eq!(verdict, Verdict::Refuse(Refusal::new(RefusalScope::Call, "n", reason)));
+    let reason = "a changed the call to a tool that cannot run: no c";
+    assert_eq!(verdict, Verdict::Refuse(Refusal::new(RefusalScope::Call, reason).attribute_to("a")));
 }
 
 #[test]
@@ -125,24 +121,24 @@ fn response_survives_a_later_tool_change_and_its_gates_decide() {
     check(
         &answers(ToolDecision::Allow),
         &asked,
-        Verdict::Respond { by: "r".into(), output: ToolOutput::text("x") },
+        Verdict::Respond { by: "a".into(), output: ToolOutput::text("x") },
     );
-    check(&answers(block("g")), &asked, blocked("g"));
+    check(&answers(block()), &asked, blocked("c"));
 }
 
 #[test]
 fn change_reports_tool_and_changed_arguments() {
     let mut chain = ToolChain::new("a", json(r#"{"n":1}"#), [Ordered, Ordered]);
     chain.step();
-    let change = chain.answer(0, rename("b", r#"{"n":1}"#)).cloned().unwrap();
+    let change = chain.answer(0, NAMES[0], rename("b", r#"{"n":1}"#)).cloned().unwrap();
     assert_eq!((change.tool.as_deref(), change.changed.len()), (Some("b"), 0));
     assert_eq!(chain.step(), ChainStep::Check { hook: 0, renamed: true });
     // Other answers do not count before the check is resolved.
-    assert_eq!(chain.answer(1, block("b")), None);
+    assert_eq!(chain.answer(1, NAMES[1], block()), None);
     chain.resolve_check(Ok(vec![Some(Ordered); 2]));
     chain.step();
     chain.resolve_check(Err(InvalidRewrite::Args("out of turn".into())));
-    let change = chain.answer(1, rewrite("w", r#"{"n":2}"#)).cloned().unwrap();
+    let change = chain.answer(1, NAMES[1], rewrite(r#"{"n":2}"#)).cloned().unwrap();
     assert_eq!((change.tool, change.changed), (None, vec!["/n".to_owned()]));
 }
 
@@ -150,9 +146,9 @@ fn change_reports_tool_and_changed_arguments() {
 fn response_stays_bound_to_the_answered_call() {
     let mut chain = ToolChain::new("a", json(r#"{"n":1}"#), [Ordered, Ordered]);
     assert_eq!(chain.step(), ChainStep::Ask(0));
-    chain.answer(0, respond());
+    chain.answer(0, NAMES[0], respond());
     assert_eq!(chain.step(), ChainStep::Ask(1));
-    chain.answer(1, rename("b", r#"{"n":2}"#));
+    chain.answer(1, NAMES[1], rename("b", r#"{"n":2}"#));
     let renamed = ChainCall { tool: "b".into(), args: json(r#"{"n":2}"#), resolved_paths: Arc::default() };
     assert_eq!(*chain.call(), renamed);
     chain.resolve_check(Ok(vec![None; 2]));

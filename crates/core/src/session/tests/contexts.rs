@@ -28,7 +28,7 @@ fn asks(text: &str, calls: &[&str]) -> EntryBody {
     };
     let text = AssistantBlock::Text { text: text.to_owned() };
     let content = std::iter::once(text).chain(calls.iter().map(call)).collect();
-    Message::Assistant(AssistantMessage { content, time: time(), native: None }).into()
+    Message::Assistant(AssistantMessage::new(content, time())).into()
 }
 
 fn started(id: &str) -> EntryBody {
@@ -38,16 +38,7 @@ fn started(id: &str) -> EntryBody {
 fn result(id: &str, text: &str) -> EntryBody {
     let content = vec![ContentBlock::text(text)];
     let (call_id, name) = (ToolCallId::new(id), "bash".to_owned());
-    Message::Tool(ToolMessage {
-        call_id,
-        name,
-        content,
-        is_error: false,
-        extension: None,
-        details: None,
-        time: time(),
-    })
-    .into()
+    Message::Tool(ToolMessage::new(call_id, name, content, time())).into()
 }
 
 fn note(text: &str) -> EntryBody {

@@ -113,7 +113,7 @@ async fn reports_prompt_without_an_answer() {
     session.append(Name { name: "n".into() }, Durability::Soon).await.unwrap();
     let (repairs, session) = reopened(session);
     assert_eq!(repairs, [SessionRepair::Unanswered]);
-    let message = AssistantMessage { content: vec![], time: current_time(), native: None };
+    let message = AssistantMessage::new(vec![], current_time());
     let said = MessageEntry { message: Message::Assistant(message), answer: None };
     session.append(said, Durability::Soon).await.unwrap();
     let (repairs, session) = reopened(session);

@@ -27,30 +27,20 @@ fn answer() -> ResponseMetadata {
         provider: "anthropic".to_owned(),
         model: "m".to_owned(),
         stop: StopCause::ToolUse,
-        usage: TokenUsage { input: 10, output: 5, cache_read: 3, cache_write: 0, cost_usd: 0.25 },
+        usage: TokenUsage::default().with_input(10).with_output(5).with_cache_read(3).with_cost_usd(0.25),
     }
 }
 
 /// Returns one body of each type.
 pub(super) fn samples() -> Vec<EntryBody> {
     let call = call();
-    let said = AssistantMessage {
-        content: vec![
-            AssistantBlock::Text { text: "Hm.".to_owned() },
-            AssistantBlock::ToolCall(call.clone()),
-        ],
-        time: time(),
-        native: None,
-    };
-    let result = ToolMessage {
-        call_id: call.id.clone(),
-        name: call.name.clone(),
-        content: vec![ContentBlock::text("line\nline")],
-        is_error: false,
-        extension: None,
-        details: RawJson::parse(r#"{"diff":{}}"#).ok(),
-        time: time(),
-    };
+    let said = AssistantMessage::new(
+        vec![AssistantBlock::Text { text: "Hm.".to_owned() }, AssistantBlock::ToolCall(call.clone())],
+        time(),
+    );
+    let result =
+        ToolMessage::new(call.id.clone(), call.name.clone(), vec![ContentBlock::text("line\nline")], time())
+            .with_details(RawJson::parse(r#"{"diff":{}}"#).ok());
     vec![
         Message::User { content: vec![ContentBlock::text("Hi \u{1f600}")], time: time() }.into(),
         MessageEntry { message: Message::Assistant(said), answer: Some(answer()) }.into(),

@@ -115,15 +115,14 @@ pub(super) fn add(builder: &mut EntryBuilder, raw: &RawJson) -> Option<()> {
         "assistant" => add_assistant(builder, fields)?,
         "toolResult" => {
             let content = parse_contents(builder, &fields.content?);
-            let message = ToolMessage {
-                call_id: ToolCallId::new(fields.tool_call_id?),
-                name: fields.tool_name?,
+            let message = ToolMessage::new(
+                ToolCallId::new(fields.tool_call_id?),
+                fields.tool_name?,
                 content,
-                is_error: fields.is_error,
-                extension: None,
-                details: fields.details.filter(RawJson::is_object),
-                time: builder.time.clone(),
-            };
+                builder.time.clone(),
+            )
+            .with_is_error(fields.is_error)
+            .with_details(fields.details.filter(RawJson::is_object));
             builder.add(Message::Tool(message));
         }
         // The text that pi sends for a command that the user ran. A command excluded from the context stays excluded.
@@ -134,13 +133,11 @@ pub(super) fn add(builder: &mut EntryBuilder, raw: &RawJson) -> Option<()> {
         "bashExecution" => _ = builder.add_custom(OWNER, "bashExecution", raw.clone()),
         "custom" | "hookMessage" => {
             let content = parse_contents(builder, &fields.content?);
-            builder.add(CustomMessage {
-                owner: OWNER.to_owned(),
-                kind: fields.custom_type?,
-                content,
-                display: fields.display.unwrap_or(true),
-                details: fields.details,
-            });
+            builder.add(
+                CustomMessage::new(OWNER.to_owned(), fields.custom_type?, content)
+                    .with_display(fields.display.unwrap_or(true))
+                    .with_details(fields.details),
+            );
         }
         role @ ("branchSummary" | "compactionSummary") => {
             add_custom_message(builder, role, vec![ContentBlock::Text { text: fields.summary? }]);
@@ -152,7 +149,7 @@ pub(super) fn add(builder: &mut EntryBuilder, raw: &RawJson) -> Option<()> {
 
 fn add_custom_message(builder: &mut EntryBuilder, kind: &str, content: Vec<ContentBlock>) {
     let (owner, kind) = (OWNER.to_owned(), kind.to_owned());
-    builder.add(CustomMessage { owner, kind, content, display: true, details: None });
+    builder.add(CustomMessage::new(owner, kind, content));
 }
 
 fn add_assistant(builder: &mut EntryBuilder, fields: PiMessage) -> Option<()> {
@@ -180,19 +177,18 @@ fn add_assistant(builder: &mut EntryBuilder, fields: PiMessage) -> Option<()> {
         content.push(AssistantBlock::Text { text });
     }
     let used = fields.usage.unwrap_or_default();
-    let answer = ResponseMetadata {
-        provider: fields.provider.unwrap_or_else(|| OWNER.to_owned()),
-        model: fields.model.unwrap_or_default(),
+    let answer = ResponseMetadata::new(
+        fields.provider.unwrap_or_else(|| OWNER.to_owned()),
+        fields.model.unwrap_or_default(),
         stop,
-        usage: TokenUsage {
-            input: used.input,
-            output: used.output,
-            cache_read: used.cache_read,
-            cache_write: used.cache_write,
-            cost_usd: used.cost.total,
-        },
-    };
-    let message = AssistantMessage { content, time: builder.time.clone(), native: None };
-    builder.add(MessageEntry { message: Message::Assistant(message), answer: Some(answer) });
+        TokenUsage::default()
+            .with_input(used.input)
+            .with_output(used.output)
+            .with_cache_read(used.cache_read)
+            .with_cache_write(used.cache_write)
+            .with_cost_usd(used.cost.total),
+    );
+    let message = AssistantMessage::new(content, builder.time.clone());
+    builder.add(MessageEntry::new(Message::Assistant(message)).with_answer(answer));
     Some(())
 }

@@ -67,13 +67,12 @@ fn ask_approval(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let call = ToolCall { id: ToolCallId::new("1"), name: tool.clone(), args: RawJson::from_value(&args)? };
     open_dialog(stage, UiKind::Approve, texts, |request| request.call = Some(call.clone()));
     let error = CallPreview::Error(value.clone());
-    let diff = CallPreview::Diff(FileDiff {
-        path: name.clone(),
-        unified: format!("--- a/{name}\n+++ b/{name}\n@@ -1,2 +1,2 @@\n same\n-{name}\n+{value}\n"),
-        added: 1,
-        removed: 1,
-        cut: false,
-    });
+    let diff = CallPreview::Diff(FileDiff::new(
+        name.clone(),
+        format!("--- a/{name}\n+++ b/{name}\n@@ -1,2 +1,2 @@\n same\n-{name}\n+{value}\n"),
+        1,
+        1,
+    ));
     for preview in [error, diff] {
         open_dialog(stage, UiKind::Approve, texts, |request| {
             (request.call, request.preview) = (Some(call.clone()), Some(Box::new(preview)));

@@ -211,16 +211,16 @@ fn restore_session(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()
     let content = vec![thinking, block(&format!("{thought} {said}")), AssistantBlock::ToolCall(call)];
     let messages = vec![
         Message::User { content: vec![ContentBlock::text(asked.clone())], time: time() },
-        Message::Assistant(AssistantMessage { content, time: time(), native: None }),
-        Message::Tool(ToolMessage {
-            call_id: ToolCallId::new("1"),
-            name: "bash".to_owned(),
-            content: vec![ContentBlock::text(output.clone())],
-            is_error: false,
-            extension: Some(around::extension_name("x")),
-            details: None,
-            time: time(),
-        }),
+        Message::Assistant(AssistantMessage::new(content, time())),
+        Message::Tool(
+            ToolMessage::new(
+                ToolCallId::new("1"),
+                "bash".to_owned(),
+                vec![ContentBlock::text(output.clone())],
+                time(),
+            )
+            .with_extension(around::extension_name("x")),
+        ),
     ];
     stage.answer(BackendReply::Conversation(SESSION.to_owned(), Ok(messages.into())));
     Ok(())

@@ -143,7 +143,11 @@ struct CachedAnswers;
 #[async_trait]
 impl BeforeToolExecute for CachedAnswers {
     async fn before_tool_execute(&self, _: &CancellationToken, _: &ToolCall) -> ToolDecision {
-        ToolDecision::Respond { by: "cache".into(), output: ToolOutput::text("from the cache") }
+        ToolDecision::Respond { output: ToolOutput::text("from the cache") }
+    }
+
+    fn name(&self) -> &str {
+        "cache"
     }
 }
 

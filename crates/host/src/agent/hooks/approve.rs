@@ -57,17 +57,16 @@ impl ApproveTool for ApproveHook {
         };
         let outcome = self.entry.query_with_clock(cancel, question, *clock).await;
         self.count_decision(&outcome);
-        let by = self.entry.name().to_string();
         let reason = match outcome {
             Ok(ApproveDecision::Approve) | Err(InterceptFailure { verdict: FailureEffect::Pass, .. }) => {
                 return ApproverDecision::Approve;
             }
             Ok(ApproveDecision::Block { reason }) => {
-                reason_or_default(reason, || format!("tool call denied by extension {by}"))
+                reason_or_default(reason, || format!("tool call denied by extension {}", self.entry.name()))
             }
             Err(InterceptFailure { verdict: FailureEffect::Block, reason, .. }) => reason,
         };
-        ApproverDecision::Deny { by, reason }
+        ApproverDecision::Deny { reason }
     }
 
     fn belongs_to(&self, extension: &ExtensionName) -> bool {

@@ -37,7 +37,13 @@ impl BeforeAgentStart for ManagedExtension {
             self.report_hook_error(&error);
             Vec::new()
         });
-        AgentStartAdditions { sections: clean_section(self, &section).into_iter().collect(), messages }
+        AgentStartAdditions::default()
+            .with_sections(clean_section(self, &section).into_iter().collect())
+            .with_messages(messages)
+    }
+
+    fn name(&self) -> &str {
+        Self::name(self).as_str()
     }
 }
 
@@ -71,7 +77,9 @@ fn custom_message(entry: &ManagedExtension, message: StartMessage) -> Result<Cus
     let text = std::iter::once(Ok(ContentBlock::text(text)));
     let content =
         text.chain(images.map(|image| image.map(ContentBlock::Image))).collect::<Result<_, String>>()?;
-    Ok(CustomMessage { owner: entry.name().to_string(), kind, content, display, details })
+    Ok(CustomMessage::new(entry.name().to_string(), kind, content)
+        .with_display(display)
+        .with_details(details))
 }
 
 fn report_hidden(entry: &ManagedExtension, hidden: usize, what: &str) {

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use haft_core::hooks::{BeforeProviderRequest, ProviderRequest, ProviderRequestDecision};
-use haft_core::model::{MAX_HEADERS, ModelInfo, check_header};
+use haft_core::model::{MAX_HEADERS, ModelId, check_header};
 use haft_protocol::ext::{BeforeProviderRequestDecision, InterceptBeforeProviderRequest};
 use tokio_util::sync::CancellationToken;
 
@@ -15,7 +15,7 @@ impl BeforeProviderRequest for ManagedExtension {
         cancel: &CancellationToken,
         request: &ProviderRequest,
     ) -> ProviderRequestDecision {
-        let ModelInfo { provider, model } = request.model.clone();
+        let ModelId { provider, model } = request.model.clone();
         let question = InterceptBeforeProviderRequest { provider, model, payload: request.payload.clone() };
         let (payload, headers) = match self.query(cancel, question).await {
             Ok(BeforeProviderRequestDecision::Unchanged) | Err(_) => return ProviderRequestDecision::Send,
@@ -32,5 +32,9 @@ impl BeforeProviderRequest for ManagedExtension {
             return ProviderRequestDecision::Send;
         }
         ProviderRequestDecision::Change { payload, headers: headers.into_iter().collect() }
+    }
+
+    fn name(&self) -> &str {
+        Self::name(self).as_str()
     }
 }

@@ -11,13 +11,17 @@ use crate::extension::frontend::LabeledText;
 #[async_trait]
 impl BeforeSettle for ManagedExtension {
     async fn before_settle(&self, cancel: &CancellationToken, run: &SettlingRun) -> SettleDecision {
-        let SettlingRun { text, continued } = run.clone();
+        let SettlingRun { text, continued, .. } = run.clone();
         match self.query(cancel, InterceptBeforeSettle { text, continued }).await {
             Ok(BeforeSettleDecision::Settle) | Err(_) => SettleDecision::Settle,
             Ok(BeforeSettleDecision::GoOn { text }) => {
                 SettleDecision::GoOn { text: label_message(self, &text) }
             }
         }
+    }
+
+    fn name(&self) -> &str {
+        Self::name(self).as_str()
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use haft_core::hooks::{BeforeModelRequest, OutgoingRequest, RequestDecision, RequestEdit};
 use haft_core::image;
-use haft_core::model::ModelInfo;
+use haft_core::model::ModelId;
 use haft_core::sanitize::strip_hidden_chars;
 use haft_core::tool::{ToolOwner, ToolSpec};
 use haft_protocol::content::ContentBlock;
@@ -39,7 +39,7 @@ impl BeforeModelRequest for ManagedExtension {
         let edit = accept_change(self, change, request);
         match edit == RequestEdit::default() {
             true => RequestDecision::Send,
-            false => RequestDecision::Edit { by: self.name().to_string(), edit },
+            false => RequestDecision::Edit(edit),
         }
     }
 
@@ -53,7 +53,7 @@ impl BeforeModelRequest for ManagedExtension {
 }
 
 fn build_question(request: &OutgoingRequest) -> InterceptContext {
-    let ModelInfo { provider, model } = request.model.clone();
+    let ModelId { provider, model } = request.model.clone();
     let to_tool = |tool: &Arc<ToolSpec>| {
         let ToolSpec { name, description, schema, .. } = &**tool;
         RequestTool { name: name.clone(), description: description.clone(), schema: schema.clone() }
@@ -89,7 +89,13 @@ fn accept_change(entry: &ManagedExtension, change: ContextChange, request: &Outg
     if let Some(extension) = entry.handle() {
         extension.reporter().report_hidden_text(hidden, "a request to the model");
     }
-    RequestEdit { model, messages, add_tools, options, thinking }
+    let mut edit = RequestEdit::default()
+        .with_messages(messages)
+        .with_add_tools(add_tools)
+        .with_options(options)
+        .with_thinking(thinking);
+    edit.model = model;
+    edit
 }
 
 /// Returns the tools that the request does not have and that the extension may offer, under the rules for
@@ -117,7 +123,7 @@ fn accept_tools(
         match checked {
             Ok(OfferedTool { name, description, schema, .. }) => {
                 let owner = ToolOwner::Extension(entry.name().to_string());
-                accepted.push(ToolSpec { owner, ..ToolSpec::new(name, description).with_schema(schema) });
+                accepted.push(ToolSpec::new(name, description).with_schema(schema).with_owner(owner));
             }
             Err(detail) => entry.edit_refused(&format!("{detail}; the tool was not added")),
         }
@@ -136,12 +142,8 @@ struct ReplacedMessages {
 /// Returns a message without the data that only its provider can read, which is long.
 fn without_native(message: &Message) -> Message {
     match message {
-        Message::Assistant(AssistantMessage { content, time, native: Some(_) }) => {
-            Message::Assistant(AssistantMessage {
-                content: content.clone(),
-                time: time.clone(),
-                native: None,
-            })
+        Message::Assistant(AssistantMessage { content, time, native: Some(_), .. }) => {
+            Message::Assistant(AssistantMessage::new(content.clone(), time.clone()))
         }
         Message::User { .. } | Message::Assistant(_) | Message::Tool(_) => message.clone(),
     }
@@ -264,21 +266,18 @@ mod tests {
     fn answer_with_call(args: &str) -> Message {
         let args = RawJson::parse(args).unwrap();
         let call = ToolCall { id: ToolCallId::new("c1"), name: "bash".into(), args };
-        let native = Some(NativeMessage { origin: "p/m".into(), data: RawJson::empty_object() });
+        let native = Some(NativeMessage::new("p/m", RawJson::empty_object()));
         let content = vec![AssistantBlock::ToolCall(call)];
-        Message::Assistant(AssistantMessage { content, time: Rfc3339Time("T".into()), native })
+        Message::Assistant(AssistantMessage::new(content, Rfc3339Time("T".into())).with_native(native))
     }
 
     fn call_result() -> Message {
-        Message::Tool(ToolMessage {
-            call_id: ToolCallId::new("c1"),
-            name: "bash".into(),
-            content: vec![ContentBlock::text("a.txt")],
-            is_error: false,
-            extension: None,
-            details: None,
-            time: Rfc3339Time("T".into()),
-        })
+        Message::Tool(ToolMessage::new(
+            ToolCallId::new("c1"),
+            "bash",
+            vec![ContentBlock::text("a.txt")],
+            Rfc3339Time("T".into()),
+        ))
     }
 
     #[test]

@@ -20,6 +20,10 @@ impl OnInput for ManagedExtension {
             Ok(InputDecision::Handled) => UserInputDecision::Handled,
         }
     }
+
+    fn name(&self) -> &str {
+        Self::name(self).as_str()
+    }
 }
 
 /// Returns the changed input. An image that models cannot read makes the whole answer invalid.
@@ -47,9 +51,9 @@ fn change_input(
         }
         read.text.into_owned()
     });
-    UserInputDecision::Change(UserInput {
-        text: text.unwrap_or_else(|| own.text.clone()),
-        images: images.unwrap_or_else(|| own.images.clone()),
-        ..own.clone()
-    })
+    UserInputDecision::Change(
+        own.clone()
+            .with_text(text.unwrap_or_else(|| own.text.clone()))
+            .with_images(images.unwrap_or_else(|| own.images.clone())),
+    )
 }

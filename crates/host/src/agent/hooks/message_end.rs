@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use haft_core::hooks::{AfterModelResponse, ReceivedResponse, ResponseDecision};
-use haft_core::model::ModelInfo;
+use haft_core::model::ModelId;
 use haft_protocol::ext::{InterceptKind, InterceptMessageEnd, MessageEndDecision};
 use haft_protocol::limits::MAX_LINE;
 use haft_protocol::message::AssistantBlock;
@@ -24,7 +24,7 @@ impl AfterModelResponse for ManagedExtension {
         cancel: &CancellationToken,
         response: &ReceivedResponse,
     ) -> ResponseDecision {
-        let ModelInfo { provider, model } = response.model.clone();
+        let ModelId { provider, model } = response.model.clone();
         let question = InterceptMessageEnd {
             step: response.step,
             provider,
@@ -48,7 +48,7 @@ impl AfterModelResponse for ManagedExtension {
                 if let Some(extension) = self.handle() {
                     extension.reporter().report_hidden_text(hidden, "a changed answer");
                 }
-                ResponseDecision::Edit { by: Self::name(self).to_string(), content }
+                ResponseDecision::Edit { content }
             }
             Err(detail) => {
                 let detail = format!("{detail}; the answer was not changed");

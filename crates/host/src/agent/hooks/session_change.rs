@@ -3,8 +3,8 @@
 use async_trait::async_trait;
 use haft_core::compact::entry_text;
 use haft_core::hooks::{
-    BeforeFork, BeforeSwitch, BeforeTree, BranchDecision, HookSummary, PendingFork, PendingMove,
-    PendingSwitch, SessionChangeDecision,
+    BeforeFork, BeforeSwitch, BeforeTree, BranchDecision, PendingFork, PendingMove, PendingSwitch,
+    SessionChangeDecision,
 };
 use haft_core::sanitize::strip_hidden_chars;
 use haft_protocol::ext::{
@@ -27,11 +27,15 @@ impl BeforeSwitch for ManagedExtension {
         if is_own_command(self, switch.caller.as_ref()) {
             return SessionChangeDecision::Continue;
         }
-        let PendingSwitch { reason, session, caller } = switch.clone();
+        let PendingSwitch { reason, session, caller, .. } = switch.clone();
         match self.query(cancel, InterceptBeforeSwitch { reason, session, caller }).await {
             Ok(BeforeSwitchDecision::Continue) | Err(_) => SessionChangeDecision::Continue,
-            Ok(BeforeSwitchDecision::Block { reason }) => block_change(self, reason),
+            Ok(BeforeSwitchDecision::Block { reason }) => block_change(reason),
         }
+    }
+
+    fn name(&self) -> &str {
+        Self::name(self).as_str()
     }
 }
 
@@ -41,12 +45,16 @@ impl BeforeFork for ManagedExtension {
         if is_own_command(self, fork.caller.as_ref()) {
             return SessionChangeDecision::Continue;
         }
-        let PendingFork { entry, caller } = fork.clone();
+        let PendingFork { entry, caller, .. } = fork.clone();
         let entry = entry.map(|entry| entry.to_string());
         match self.query(cancel, InterceptBeforeFork { entry, caller }).await {
             Ok(BeforeForkDecision::Continue) | Err(_) => SessionChangeDecision::Continue,
-            Ok(BeforeForkDecision::Block { reason }) => block_change(self, reason),
+            Ok(BeforeForkDecision::Block { reason }) => block_change(reason),
         }
+    }
+
+    fn name(&self) -> &str {
+        Self::name(self).as_str()
     }
 }
 
@@ -56,7 +64,6 @@ impl BeforeTree for ManagedExtension {
         if is_own_command(self, pending.caller.as_ref()) {
             return BranchDecision::Continue;
         }
-        let by = self.name().to_string();
         match self.query(cancel, tree_question(pending)).await {
             Ok(BeforeTreeDecision::Continue) | Err(_) => BranchDecision::Continue,
             Ok(BeforeTreeDecision::Summarize { summary }) => {
@@ -64,12 +71,16 @@ impl BeforeTree for ManagedExtension {
                 if let Some(extension) = self.handle() {
                     extension.reporter().report_hidden_text(read.hidden, "the summary");
                 }
-                BranchDecision::Summarize(HookSummary { by, text: read.text.into_owned() })
+                BranchDecision::Summarize { text: read.text.into_owned() }
             }
             Ok(BeforeTreeDecision::Block { reason }) => {
-                BranchDecision::Block { by, reason: given_reason(reason) }
+                BranchDecision::Block { reason: given_reason(reason) }
             }
         }
+    }
+
+    fn name(&self) -> &str {
+        Self::name(self).as_str()
     }
 }
 
@@ -77,8 +88,8 @@ fn is_own_command(entry: &ManagedExtension, caller: Option<&ExtensionName>) -> b
     caller == Some(entry.name())
 }
 
-fn block_change(entry: &ManagedExtension, reason: String) -> SessionChangeDecision {
-    SessionChangeDecision::Block { by: entry.name().to_string(), reason: given_reason(reason) }
+fn block_change(reason: String) -> SessionChangeDecision {
+    SessionChangeDecision::Block { reason: given_reason(reason) }
 }
 
 fn given_reason(reason: String) -> String {

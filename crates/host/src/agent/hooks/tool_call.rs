@@ -101,7 +101,6 @@ impl ToolCallHook {
     }
 
     async fn decide(&self, cancel: &CancellationToken, pending: &PendingCall<'_>) -> ToolDecision {
-        let by = || self.entry.name().to_string();
         let outcome = self.query(cancel, pending).await;
         // Otherwise the call passed because the user allows it, or the run was cancelled.
         if let Err(InterceptFailure { verdict: FailureEffect::Block, detail: Some(detail), .. }) = &outcome {
@@ -111,19 +110,19 @@ impl ToolCallHook {
             Ok(ToolCallDecision::Allow) | Err(InterceptFailure { verdict: FailureEffect::Pass, .. }) => {
                 ToolDecision::Allow
             }
-            Ok(ToolCallDecision::Rewrite { args }) => ToolDecision::Rewrite { by: by(), tool: None, args },
+            Ok(ToolCallDecision::Rewrite { args }) => ToolDecision::Rewrite { tool: None, args },
             Ok(ToolCallDecision::Redirect { tool, args }) => {
                 let args = args.unwrap_or_else(|| pending.call.args.clone());
-                ToolDecision::Rewrite { by: by(), tool: Some(tool), args }
+                ToolDecision::Rewrite { tool: Some(tool), args }
             }
             Ok(ToolCallDecision::Block { reason }) => {
-                let reason = reason_or_default(reason, || format!("tool call refused by extension {}", by()));
-                ToolDecision::block(by(), reason)
+                let default = || format!("tool call refused by extension {}", self.entry.name());
+                ToolDecision::block(reason_or_default(reason, default))
             }
             Ok(ToolCallDecision::Answer(answer)) => self.answer_call(&pending.call.name, *answer).await,
             Ok(ToolCallDecision::Stop(stop)) => ToolDecision::Refuse(refuse_turn(self.entry.name(), stop)),
             Err(InterceptFailure { verdict: FailureEffect::Block, reason, .. }) => {
-                ToolDecision::block(by(), reason)
+                ToolDecision::block(reason)
             }
         }
     }
@@ -141,11 +140,11 @@ impl ToolCallHook {
                 let what = format!("a result for tool {tool}");
                 self.context.reporter(name).report_hidden_text(read.hidden, &what);
                 let display = display.and_then(|text| display_text(name, &text, limits.max_result_text));
-                ToolOutput { display, handled, ..read.into_output(kept.as_deref()) }
+                read.into_output(kept.as_deref()).with_display(display).with_handled(handled)
             }
             Err(error) => ToolOutput::error(format!("extension {name}/{tool} failed: {error}")),
         };
-        ToolDecision::Respond { by: name.to_string(), output }
+        ToolDecision::Respond { output }
     }
 
     fn record_failure(&self, detail: &str) {

@@ -41,7 +41,8 @@ impl ToolResultHook {
             details = None;
         }
         let Some(content) = content else {
-            return ToolOutput { is_error, failure, details: details.or_else(|| own.details.clone()), ..own };
+            let details = details.or_else(|| own.details.clone());
+            return own.with_is_error(is_error).with_failure(failure).with_details(details);
         };
         let frame =
             ToolResultFrame { id: RequestId::new(""), content, is_error, details, terminate: own.terminate };
@@ -59,7 +60,7 @@ impl ToolResultHook {
         if output.content == own.content {
             output.details = output.details.or_else(|| own.details.clone());
         }
-        ToolOutput { failure, handled: own.handled, display: own.display, ..output }
+        output.with_failure(failure).with_handled(own.handled).with_display(own.display)
     }
 
     /// Returns the result with this text for the person.
@@ -70,7 +71,8 @@ impl ToolResultHook {
             None => own.display.clone(),
             Some(text) => display_text(self.entry.name(), &text, limit),
         };
-        ToolOutput { display, handled: handled.unwrap_or(own.handled), ..own }
+        let handled = handled.unwrap_or(own.handled);
+        own.with_display(display).with_handled(handled)
     }
 
     fn report_fault(&self, detail: &str) {
@@ -83,7 +85,7 @@ impl AfterToolExecute for ToolResultHook {
     async fn after_tool_execute(
         &self,
         cancel: &CancellationToken,
-        FinishedCall { call, took }: &FinishedCall,
+        FinishedCall { call, took, .. }: &FinishedCall,
         output: ToolOutput,
     ) -> ResultDecision {
         let question = InterceptToolResult {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use haft_packages::ExtensionSpec;
+use haft_packages::{ExtensionSpec, Permissions};
 use haft_protocol::ext::InterceptKind;
 
 use crate::agent::policy;
@@ -78,28 +78,16 @@ impl ExtensionView<'_> {
         if let Some(known) = self.spec.as_hook() {
             return known.dialect.takes_part(hook);
         }
-        let is_granted = self.spec.permissions.as_ref().is_none_or(|granted| granted.may_intercept(hook));
-        let may_yet =
-            self.is_new() && is_granted && (hook.always_blocks() || self.spec.roles.blocks_on_failure(hook));
         // A gate of the manifest counts as a gate even if it never started.
         let due = self.is_subscribed_to(hook) || self.spec.roles.blocks_on_failure(hook) && !self.is_alive();
         let counts = || self.is_alive() || policy::fails_closed(hook, self.role_in(hook));
-        may_yet || due && counts() || self.spec.roles.requires_hook(hook)
-    }
-
-    /// Returns the hooks in which the extension takes part now.
-    pub(crate) fn joined_hooks(&self) -> impl Iterator<Item = InterceptKind> {
-        // The agent asks at every point of a run. A running extension without a role in its manifest takes part only
-        // where it subscribed, so the other hooks need no look.
-        let is_known = self.spec.as_hook().is_none() && !self.spec.roles.is_gate() && !self.is_new();
-        let all = if is_known { &[] } else { InterceptKind::ALL };
-        let subscribed = self.offers().filter(|_| is_known).into_iter().flat_map(|offers| &offers.intercepts);
-        let joined = all.iter().chain(subscribed).copied().filter(|hook| self.takes_part(*hook));
-        debug_assert!(
-            joined.clone().eq(InterceptKind::ALL.iter().copied().filter(|hook| self.takes_part(*hook))),
-            "a look at the subscriptions finds each hook in which the extension takes part"
-        );
-        joined
+        let may_yet = || {
+            let is_granted = |granted: &Permissions| granted.may_intercept(hook);
+            (hook.always_blocks() || self.spec.roles.blocks_on_failure(hook))
+                && self.is_new()
+                && self.spec.permissions.as_ref().is_none_or(is_granted)
+        };
+        due && counts() || self.spec.roles.requires_hook(hook) || may_yet()
     }
 
     /// True if the extension intercepts tool calls, but of none of these tools.

@@ -103,16 +103,10 @@ impl SanitizedToolResult {
             self.add_note(format!("[removed {} invisible characters]", self.hidden));
         }
         let is_error = self.is_error || self.rejected.is_some();
-        let content = self.content;
-        ToolOutput {
-            content,
-            is_error,
-            details: self.details,
-            failure: None,
-            handled: false,
-            terminate: self.terminate,
-            display: None,
-        }
+        ToolOutput::new(self.content)
+            .with_is_error(is_error)
+            .with_details(self.details)
+            .with_terminate(self.terminate)
     }
 
     /// Keeps the details if they are not too long. Without them the result is still usable.

@@ -116,7 +116,7 @@ impl FileLocks {
         let (provided, reach) = (Arc::clone(&self.provided), self.reach.clone());
         let found = spawn_blocking(move || provided.services.file_to_lock(&reach, &path)).await;
         let found = found.map_err(|error| (HostCallError::Failed, error.to_string()))?;
-        found.map_err(|FileLockError { code, text }| (code, text))
+        found.map_err(|FileLockError { code, text, .. }| (code, text))
     }
 
     fn keep_lock(

@@ -13,7 +13,7 @@ use haft_core::tool::{
     ApprovalRequest, CanonicalArgs, Tool, ToolContext, ToolFailureKind, ToolOutput, ToolOwner, ToolPreview,
     ToolSpec,
 };
-use haft_core::{Agent, CallableTool, ExtensionCall, ExtensionCallResult, ExtensionToolRunner};
+use haft_core::{Agent, CallableTool, ExtensionToolCall, ExtensionToolResult, ExtensionToolRunner};
 use haft_protocol::RawJson;
 use haft_protocol::content::{ContentBlock, ToolCall};
 use haft_protocol::defense::{Defense, is_up};
@@ -112,12 +112,12 @@ impl HostCallServer {
         &self,
         cancel: &CancellationToken,
         CallToolArgs { name, args }: CallToolArgs,
-    ) -> Result<ExtensionCallResult, ExtensionCallResult> {
+    ) -> Result<ExtensionToolResult, ExtensionToolResult> {
         let caller = self.wait_for_caller(cancel).await?;
         let missing = || {
             let text =
                 format!("the model has no tool {:?}; `get_tools` lists the tools", shorten_name(&name));
-            ExtensionCallResult::from_error(HostCallError::NotFound, text)
+            ExtensionToolResult::from_error(HostCallError::NotFound, text)
         };
         let tool = caller.find_tool(&name).ok_or_else(missing)?;
         // Tools of extensions and commands have their own limits.
@@ -179,7 +179,7 @@ impl HostCallServer {
         let answered = agent.request_completion(cancel, request, |text| pieces.push_piece(text), tell).await;
         pieces.send_waiting();
         match answered {
-            Ok(CompletionAnswer { text, answer }) => Ok(CompletionData {
+            Ok(CompletionAnswer { text, answer, .. }) => Ok(CompletionData {
                 text,
                 model: format!("{}/{}", answer.provider, answer.model),
                 stop: answer.stop,
@@ -202,7 +202,7 @@ impl HostCallServer {
         cancel: &CancellationToken,
         kind: HostCallKind,
         args: RawJson,
-    ) -> Result<ExtensionCallResult, ExtensionCallResult> {
+    ) -> Result<ExtensionToolResult, ExtensionToolResult> {
         let caller = self.wait_for_caller(cancel).await?;
         let tool = self.tool(kind).await?;
         Ok(self.run_tool(cancel, &caller, &tool, args).await)
@@ -214,9 +214,8 @@ impl HostCallServer {
         caller: &ExtensionToolRunner,
         tool: &CallableTool,
         args: RawJson,
-    ) -> ExtensionCallResult {
-        let call =
-            ExtensionCall { caller: self.reporter.name.clone(), id: self.provided.next_id(), tool, args };
+    ) -> ExtensionToolResult {
+        let call = ExtensionToolCall::new(self.reporter.name.clone(), self.provided.next_id(), tool, args);
         let events = Arc::clone(&self.reporter.events);
         let tell = Arc::new(move |event: AgentEvent| events(event));
         caller.call(cancel, call, tell).await
@@ -226,11 +225,11 @@ impl HostCallServer {
     async fn wait_for_caller(
         &self,
         cancel: &CancellationToken,
-    ) -> Result<ExtensionToolRunner, ExtensionCallResult> {
+    ) -> Result<ExtensionToolRunner, ExtensionToolResult> {
         let mut callers = self.provided.caller.subscribe();
         let there = timeout(AGENT_PATIENCE, callers.wait_for(Option::is_some));
         match cancel.run_until_cancelled(there).await {
-            None => Err(ExtensionCallResult::from_error(
+            None => Err(ExtensionToolResult::from_error(
                 HostCallError::Cancelled,
                 "the call was cancelled before it ran",
             )),
@@ -239,9 +238,9 @@ impl HostCallServer {
         }
     }
 
-    async fn tool(&self, kind: HostCallKind) -> Result<Arc<CallableTool>, ExtensionCallResult> {
+    async fn tool(&self, kind: HostCallKind) -> Result<Arc<CallableTool>, ExtensionToolResult> {
         let tools = self.tools.get_or_init(|| self.open_tools()).await;
-        let unavailable = |why: String| ExtensionCallResult::from_error(HostCallError::Unavailable, why);
+        let unavailable = |why: String| ExtensionToolResult::from_error(HostCallError::Unavailable, why);
         let tools = tools.as_ref().map_err(|why| unavailable(why.clone()))?;
         let name = kind.tool().unwrap_or_else(|| kind.name());
         let tool = tools.iter().find(|tool| tool.spec().name == name);
@@ -263,13 +262,13 @@ impl HostCallServer {
         Ok(tools.into_iter().map(leased).collect())
     }
 
-    fn log_outcome(&self, kind: HostCallKind, called: &ExtensionCallResult) {
+    fn log_outcome(&self, kind: HostCallKind, called: &ExtensionToolResult) {
         let outcome = called.code.map_or_else(|| "done".to_owned(), |code| code.to_string());
         self.log.log_host_line(format_args!("host_call {}: {outcome}", kind.name()));
     }
 }
 
-fn result_of_call(id: RequestId, kind: HostCallKind, called: ExtensionCallResult) -> HostResult {
+fn result_of_call(id: RequestId, kind: HostCallKind, called: ExtensionToolResult) -> HostResult {
     let denied = called.code == Some(HostCallError::PermissionDenied);
     HostResult {
         id,
@@ -296,19 +295,17 @@ fn completion_request(caller: ExtensionName, wish: CompleteCall) -> CompletionRe
             MessageRole::User => Message::User { content: vec![ContentBlock::Text { text }], time },
             MessageRole::Assistant => {
                 let content = vec![AssistantBlock::Text { text }];
-                Message::Assistant(AssistantMessage { content, time, native: None })
+                Message::Assistant(AssistantMessage::new(content, time))
             }
         }
     });
     let CompletionOptions { max_tokens, temperature, thinking } = wish.options;
-    CompletionRequest {
-        caller,
-        model: wish.model,
-        system: wish.system,
-        messages: messages.collect(),
-        thinking: thinking.unwrap_or(ThinkingLevel::Off),
-        options: RequestOptions { max_tokens, temperature, ..RequestOptions::default() },
-    }
+    let mut request = CompletionRequest::new(caller, messages.collect())
+        .with_system(wish.system)
+        .with_thinking(thinking.unwrap_or(ThinkingLevel::Off))
+        .with_options(RequestOptions::default().with_max_tokens(max_tokens).with_temperature(temperature));
+    request.model = wish.model;
+    request
 }
 
 /// Collects pieces of an answer, so that an extension gets few lines.
@@ -344,8 +341,8 @@ impl<S: Fn(RawJson)> PieceSender<S> {
     }
 }
 
-fn no_agent() -> ExtensionCallResult {
-    ExtensionCallResult::from_error(HostCallError::Unavailable, "no agent runs that could approve the call")
+fn no_agent() -> ExtensionToolResult {
+    ExtensionToolResult::from_error(HostCallError::Unavailable, "no agent runs that could approve the call")
 }
 
 /// A tool whose calls end after a time limit, so that calls that wait for the same file do not wait forever.

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use haft_core::model::ModelInfo;
+use haft_core::model::ModelId;
 use haft_launch::Launcher;
 use haft_launch::sandbox::{ConfinementLevel, NetworkAccess};
 use haft_packages::{ExtensionDialect, ExtensionOrigin, GuardRoles, LaunchPlan, Lifecycle};
@@ -25,7 +25,7 @@ impl Ground {
             std::fs::create_dir(at(name)).unwrap();
         }
         let mut config =
-            HostConfig::new("0", ModelInfo { provider: "p".into(), model: "m".into() }, at("work"));
+            HostConfig::new("0", ModelId { provider: "p".into(), model: "m".into() }, at("work"));
         config.data = Some(at("haft/data"));
         config.state = Some(at("haft/state"));
         config.start_at_once = NonZeroUsize::MIN;

@@ -55,7 +55,8 @@ impl Home {
     /// Creates a home with one extension that has these manifest fields and runs `body` after its hello.
     pub(super) fn with(name: &str, fields: &str, body: &str) -> Self {
         let root = tempfile::tempdir().unwrap();
-        let mut config = HostConfig { timeouts: brisk(), ..config() };
+        let mut config = config();
+        config.timeouts = brisk();
         config.timeouts.slow_start_notice = PATIENCE;
         config.timeouts.shutdown_grace = PATIENCE;
         config.state = Some(root.path().join("state"));

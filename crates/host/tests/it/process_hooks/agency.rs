@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use futures::{StreamExt as _, stream};
 use haft_core::error::TurnError;
 use haft_core::model::{
-    Model, ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelRequest, ModelResponse, ModelSource,
+    Model, ModelError, ModelErrorKind, ModelEvent, ModelId, ModelRequest, ModelResponse, ModelSource,
     ModelStream,
 };
 use haft_core::tool::{Tool, ToolContext, ToolOutput, ToolSpec};
@@ -18,7 +18,7 @@ use haft_protocol::RawJson;
 use haft_protocol::content::{ToolCall, joined_text};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, Message, StopCause, TokenUsage};
+use haft_protocol::message::{AssistantBlock, Message, StopCause};
 use haft_test_support::FakePeer;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
@@ -58,15 +58,15 @@ impl Script {
 /// Provides the model to hooks that name it.
 #[async_trait]
 impl ModelSource for Script {
-    async fn model(&self, name: &str, _: &ModelInfo) -> Result<Arc<dyn Model>, String> {
+    async fn model(&self, name: &str, _: &ModelId) -> Result<Arc<dyn Model>, String> {
         if name == self.name { Ok(Arc::new(self.clone())) } else { Err(format!("no model {name}")) }
     }
 }
 
 #[async_trait]
 impl Model for Script {
-    fn info(&self) -> ModelInfo {
-        ModelInfo { provider: "scripted".into(), model: self.name.into() }
+    fn info(&self) -> ModelId {
+        ModelId { provider: "scripted".into(), model: self.name.into() }
     }
 
     async fn stream(&self, _: CancellationToken, request: ModelRequest) -> Result<ModelStream, ModelError> {
@@ -83,7 +83,7 @@ impl Model for Script {
             AssistantBlock::Thinking { .. } | AssistantBlock::ToolCall(_) => None,
         });
         let mut events: Vec<_> = deltas.map(Ok).collect();
-        let response = ModelResponse { content, stop, usage: TokenUsage::default(), native: None };
+        let response = ModelResponse::new(content, stop);
         events.push(Ok(ModelEvent::Done(response)));
         Ok(stream::iter(events).boxed())
     }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use haft_host::{Host, HostConfig};
+use haft_host::Host;
 use haft_packages::{ExtensionSpec, HookCommand};
 use haft_protocol::ids::ExtensionName;
 use serde_json::{Value, json};
@@ -38,7 +38,8 @@ fn check(ran: &Ran, executions: usize, result: &str) {
 }
 
 async fn holds_the_policy(command: &[PathBuf]) {
-    let (events, config) = (Events::default(), HostConfig { timeouts: brisk(), ..config() });
+    let (events, mut config) = (Events::default(), config());
+    config.timeouts = brisk();
     let host = Host::builder(config).events(events.sink()).specs(vec![policy(command)]).start().await;
 
     let denied = |reason: &str| format!("Tool execution denied by approval hook: {reason}");

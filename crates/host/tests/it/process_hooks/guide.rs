@@ -43,7 +43,8 @@ async fn turn(program: &str, intercept: &[&str], tool: &str, args: serde_json::V
         ExtensionSpec::from_hook(ExtensionName::new("gate"), hook(intercept, &[]), &command, Path::new("/"));
     spec.lifecycle.hello = Some(brisk().hello);
     let events = Events::default();
-    let config = haft_host::HostConfig { timeouts: brisk(), ..config() };
+    let mut config = config();
+    config.timeouts = brisk();
     let host = Host::builder(config).events(events.sink()).specs(vec![spec]).start().await;
     let ran = run(&host, vec![calls(tool, args), vec![said("done")]]).await;
     host.shutdown().await;

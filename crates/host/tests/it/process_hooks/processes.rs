@@ -95,8 +95,10 @@ async fn exit_of_gate_blocks_call_and_restarts() {
     let dir = tempfile::tempdir().unwrap();
     let events = Events::default();
     let mut config = config();
-    let restarts = RestartTiming { first_pause: Duration::from_millis(10), ..RestartTiming::default() };
-    config.timeouts = haft_host::Timeouts { restarts, ..brisk() };
+    let mut restarts = RestartTiming::default();
+    restarts.first_pause = Duration::from_millis(10);
+    config.timeouts = brisk();
+    config.timeouts.restarts = restarts;
     let specs =
         vec![spec("gate", hook(&["before_tool"], &[]), dir.path(), &json!({"hook.before_tool": "exit"}))];
     let host = Host::builder(config).events(events.sink()).specs(specs).start().await;

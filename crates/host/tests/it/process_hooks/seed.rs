@@ -261,11 +261,8 @@ struct Temperature;
 #[async_trait::async_trait]
 impl BeforeModelRequest for Temperature {
     async fn before_model_request(&self, _: &CancellationToken, _: &OutgoingRequest) -> RequestDecision {
-        let options = Some(RequestOptions { temperature: Some(0.7), ..RequestOptions::default() });
-        RequestDecision::Edit {
-            by: "embedder".into(),
-            edit: RequestEdit { options, ..RequestEdit::default() },
-        }
+        let options = Some(RequestOptions::default().with_temperature(0.7));
+        RequestDecision::Edit(RequestEdit::default().with_options(options))
     }
 }
 

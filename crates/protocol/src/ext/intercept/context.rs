@@ -47,6 +47,7 @@ pub struct InterceptContext {
 /// Further options of a request. An absent option has its configured or default value.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct RequestOptions {
     // Without `default`, so that a list is rejected.
     /// The maximum length of the answer in tokens.
@@ -65,6 +66,38 @@ pub struct RequestOptions {
     /// The tool calls that the answer may or must have. `{"tool": NAME}` demands a call of this tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<ToolChoice>,
+}
+
+impl RequestOptions {
+    /// Sets [`max_tokens`](Self::max_tokens).
+    #[must_use]
+    pub fn with_max_tokens(self, max_tokens: impl Into<Option<u64>>) -> Self {
+        Self { max_tokens: max_tokens.into(), ..self }
+    }
+
+    /// Sets [`temperature`](Self::temperature).
+    #[must_use]
+    pub fn with_temperature(self, temperature: impl Into<Option<f64>>) -> Self {
+        Self { temperature: temperature.into(), ..self }
+    }
+
+    /// Sets [`top_p`](Self::top_p).
+    #[must_use]
+    pub fn with_top_p(self, top_p: impl Into<Option<f64>>) -> Self {
+        Self { top_p: top_p.into(), ..self }
+    }
+
+    /// Sets [`stop`](Self::stop).
+    #[must_use]
+    pub fn with_stop(self, stop: Vec<String>) -> Self {
+        Self { stop, ..self }
+    }
+
+    /// Sets [`tool_choice`](Self::tool_choice).
+    #[must_use]
+    pub fn with_tool_choice(self, tool_choice: impl Into<Option<ToolChoice>>) -> Self {
+        Self { tool_choice: tool_choice.into(), ..self }
+    }
 }
 
 /// The tool calls that an answer may or must have.

@@ -75,13 +75,12 @@ fn read_tokens(usage: &ReportedUsage<'_>, answer: &mut AnswerBuilder) {
         .or_else(|| count(usage.prompt_cache_hit_tokens))
         .unwrap_or(0);
     let cache_write = detail(|details| count(details.cache_write_tokens)).unwrap_or(0);
-    answer.usage = TokenUsage {
-        input: input.saturating_sub(cache_read).saturating_sub(cache_write),
-        output: output.or(total.map(|total| total.saturating_sub(input))).unwrap_or(0),
-        cache_read,
-        cache_write,
-        cost_usd: 0.0,
-    };
+    answer.usage = TokenUsage::default()
+        .with_input(input.saturating_sub(cache_read).saturating_sub(cache_write))
+        .with_output(output.or(total.map(|total| total.saturating_sub(input))).unwrap_or(0))
+        .with_cache_read(cache_read)
+        .with_cache_write(cache_write)
+        .with_cost_usd(0.0);
 }
 
 /// Returns a cost that is a number, a text with a number, or an object.

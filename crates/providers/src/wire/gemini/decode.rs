@@ -350,12 +350,10 @@ fn enum_name(value: &RawValue) -> &str {
 
 fn count(usage: &UsageMetadata, answer: &mut AnswerBuilder) {
     let input = usage.prompt_token_count.saturating_add(usage.tool_use_prompt_token_count);
-    answer.usage = TokenUsage {
-        input: input.saturating_sub(usage.cached_content_token_count),
-        output: usage.candidates_token_count.saturating_add(usage.thoughts_token_count),
-        cache_read: usage.cached_content_token_count,
-        ..TokenUsage::default()
-    };
+    answer.usage = TokenUsage::default()
+        .with_input(input.saturating_sub(usage.cached_content_token_count))
+        .with_output(usage.candidates_token_count.saturating_add(usage.thoughts_token_count))
+        .with_cache_read(usage.cached_content_token_count);
 }
 
 /// True for base64, because the API rejects a request with any other signature.

@@ -141,10 +141,8 @@ impl OllamaDecoder {
 }
 
 fn count(usage: &OllamaUsage, answer: &mut AnswerBuilder) {
-    answer.usage = TokenUsage {
-        input: usage.prompt_eval_count.saturating_sub(usage.prompt_eval_cached_count),
-        output: usage.eval_count,
-        cache_read: usage.prompt_eval_cached_count,
-        ..TokenUsage::default()
-    };
+    answer.usage = TokenUsage::default()
+        .with_input(usage.prompt_eval_count.saturating_sub(usage.prompt_eval_cached_count))
+        .with_output(usage.eval_count)
+        .with_cache_read(usage.prompt_eval_cached_count);
 }

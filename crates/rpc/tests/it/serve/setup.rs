@@ -78,7 +78,7 @@ async fn client_lists_and_stops_jobs() {
     let jobs = agents.lock().unwrap()[0].background_jobs().clone();
     let number = jobs.start("npm run dev", |job| async move {
         job.cancel_token().cancelled().await;
-        JobEnd { summary: "stopped".to_owned(), ..JobEnd::default() }
+        JobEnd::new("stopped")
     });
     client.ask(json!({"type": "list_jobs"})).await;
     client.ask(json!({"type": "stop_job", "job": 1})).await;
@@ -97,7 +97,7 @@ async fn jobs_end_with_their_session() {
     let jobs = agents.lock().unwrap()[1].background_jobs().clone();
     let started = jobs.start("npm run dev", |job| async move {
         job.cancel_token().cancelled().await;
-        JobEnd { summary: "stopped".to_owned(), ..JobEnd::default() }
+        JobEnd::new("stopped")
     });
     assert_eq!(started, Ok(1));
     client.ask(json!({"type": "close_session", "session": second})).await;

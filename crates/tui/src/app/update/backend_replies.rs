@@ -2,7 +2,7 @@
 
 use super::super::commands::{self, login, show};
 use super::super::view::inline_view;
-use super::{approve, events, pick, prompt, shell};
+use super::{approve, events, input, pick, prompt, shell};
 use haft_protocol::content::written_text;
 use haft_protocol::message::Message;
 use haft_protocol::rpc::CommandFailure;
@@ -45,6 +45,7 @@ pub(super) fn handle_backend_reply(state: &mut AppState, reply: BackendReply) {
         }
         BackendReply::History(Err(failure)) => state.show_error(failure.error),
         BackendReply::Image(number, image) => prompt::handle_image(state, number, image),
+        BackendReply::Clipboard(Ok(text)) => input::handle_paste(state, &text),
         BackendReply::Providers(providers) => show_providers(state, providers),
         BackendReply::Login(outcome) => handle_login(state, outcome),
         BackendReply::Logout(outcome) => {
@@ -52,13 +53,14 @@ pub(super) fn handle_backend_reply(state: &mut AppState, reply: BackendReply) {
             show_outcome(state, outcome);
         }
         BackendReply::ContextUse(Ok(used)) => show::show_context(state, &used),
-        BackendReply::ContextUse(Err(failure)) => state.show_error(failure.error),
         BackendReply::Diff(Ok(changes)) => show::show_diff(state, &changes),
-        BackendReply::Diff(Err(failure)) => state.show_error(failure.error),
         BackendReply::Usage(Ok(text)) => state.show_page("Usage", text),
-        BackendReply::Usage(Err(failure)) => state.show_error(failure.error),
         BackendReply::Demo(Ok(text)) => state.show_page("Demo", format!("```text\n{text}\n```\n")),
-        BackendReply::Demo(Err(failure)) => state.show_error(failure.error),
+        BackendReply::Clipboard(Err(failure))
+        | BackendReply::ContextUse(Err(failure))
+        | BackendReply::Diff(Err(failure))
+        | BackendReply::Usage(Err(failure))
+        | BackendReply::Demo(Err(failure)) => state.show_error(failure.error),
         BackendReply::Export(Ok(path)) => state.show_info(format!("exported to {}", path.display())),
         BackendReply::Export(Err(failure)) => state.show_error(failure.error),
         BackendReply::Delete(Ok(_)) => {
@@ -79,16 +81,18 @@ pub(super) fn handle_backend_reply(state: &mut AppState, reply: BackendReply) {
         BackendReply::Settings(rows) => show_settings(state, rows),
         BackendReply::Set(Ok(row)) => handle_changed_setting(state, &row),
         BackendReply::Set(Err(failure)) => state.show_error(failure.error),
-        BackendReply::Themes(files) => {
-            let problems = state.themes.set_files(files);
-            state.stack.composer.completions_mut().themes = state.themes.names();
-            let missing = state
-                .themes
-                .missing_name()
-                .map(|name| format!("unknown theme {name} ({}); /theme lists all themes", settings::THEME));
-            problems.into_iter().chain(missing).for_each(|problem| state.show_error(problem));
-        }
+        BackendReply::Themes(files) => set_themes(state, files),
     }
+}
+
+fn set_themes(state: &mut AppState, files: Vec<(String, String)>) {
+    let problems = state.themes.set_files(files);
+    state.stack.composer.completions_mut().themes = state.themes.names();
+    let missing = state
+        .themes
+        .missing_name()
+        .map(|name| format!("unknown theme {name} ({}); /theme lists all themes", settings::THEME));
+    problems.into_iter().chain(missing).for_each(|problem| state.show_error(problem));
 }
 
 fn handle_login(state: &mut AppState, outcome: Result<SavedKey, CommandFailure>) {

@@ -430,6 +430,7 @@ impl Fake {
                 row("model", "claude-opus", &[]),
             ]),
             BackendRequest::Set { name, value } => BackendReply::Set(Ok(row(&name, &value, &[]))),
+            BackendRequest::Clipboard => BackendReply::Clipboard(Ok("copied text".to_owned())),
             BackendRequest::Themes => BackendReply::Themes(Vec::new()),
             BackendRequest::Remember(_)
             | BackendRequest::Image { .. }

@@ -37,11 +37,7 @@ fn panel_that_opens_on_its_own_gets_no_key_before_a_pause() {
 fn reports_recovered_extension_once() {
     let mut fake = Fake::new();
     fake.hold = vec!["list_extensions"];
-    let fault = ExtensionFault {
-        extension: extension("todo"),
-        code: "exited".to_owned(),
-        message: "ended with status 1".to_owned(),
-    };
+    let fault = ExtensionFault::new(extension("todo"), "exited".to_owned(), "ended with status 1".to_owned());
     fake.event(AgentEvent::ExtensionError(fault));
     let is = |fake: &mut Fake, state: &str| {
         let request = fake.held.remove(0);

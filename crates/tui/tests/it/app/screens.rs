@@ -31,7 +31,7 @@ fn empty_session_shows_composer() {
 fn status_line_shows_context_and_not_the_request_for_a_summary() {
     let mut fake = Fake::new();
     fake.event(AgentEvent::CompactionStart { reason: CompactReason::Manual });
-    let usage = TokenUsage { input: 90_000, ..TokenUsage::default() };
+    let usage = TokenUsage::default().with_input(90_000);
     fake.event(AgentEvent::Usage { usage, cumulative: usage });
     assert!(fake.screen().contains("34k/200k (17 %)"), "{}", fake.screen());
     fake.context = 5_000;
@@ -367,11 +367,11 @@ fn queued_messages_are_shown() {
 fn notes_and_errors_are_shown() {
     let mut fake = Fake::new();
     fake.enter("go on");
-    let fault = ExtensionFault {
-        extension: extension("guard"),
-        code: "exited".to_owned(),
-        message: "guard ended with status 1; see its log".to_owned(),
-    };
+    let fault = ExtensionFault::new(
+        extension("guard"),
+        "exited".to_owned(),
+        "guard ended with status 1; see its log".to_owned(),
+    );
     fake.event(AgentEvent::ExtensionError(fault));
     let note = |level, message: &str| AgentEvent::ExtNotify {
         extension: extension("todo"),

@@ -43,6 +43,18 @@ fn text_added_during_external_edit_is_kept() {
 }
 
 #[test]
+fn clipboard_is_pasted_at_the_cursor() {
+    let mut fake = Fake::new();
+    fake.type_text("before ");
+    fake.keys("ctrl+v");
+    fake.type_text("!");
+    assert!(fake.screen().contains("› before copied text!"), "{}", fake.screen());
+    let none = CommandFailure::new(ErrorCode::Failed, "the clipboard has neither a text nor an image");
+    fake.tell(UiEvent::Answer(BackendReply::Clipboard(Err(none))));
+    assert!(fake.screen().contains("the clipboard has neither a text nor an image"), "{}", fake.screen());
+}
+
+#[test]
 fn cleared_prompt_is_not_sent_and_can_be_undone() {
     let mut fake = Fake::new();
     fake.type_text("see ");

@@ -16,13 +16,12 @@ use super::Open;
 use crate::shown::harmless;
 
 fn diff(text: &str) -> CallPreview {
-    CallPreview::Diff(FileDiff {
-        path: text.to_owned(),
-        unified: format!("--- a/{text}\n+++ b/{text}\n@@ -1 +1,2 @@\n-{text}\n+{text}\n+ {text}\n"),
-        added: 2,
-        removed: 1,
-        cut: false,
-    })
+    CallPreview::Diff(FileDiff::new(
+        text.to_owned(),
+        format!("--- a/{text}\n+++ b/{text}\n@@ -1 +1,2 @@\n-{text}\n+{text}\n+ {text}\n"),
+        2,
+        1,
+    ))
 }
 
 fn hostile_questions(text: &str) -> Vec<Question> {

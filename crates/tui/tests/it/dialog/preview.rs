@@ -25,13 +25,7 @@ fn question(name: &str, args: &serde_json::Value, message: &str, preview: CallPr
 fn diff(path: &str, lines: &str) -> CallPreview {
     let count = |sign| lines.lines().filter(|line| line.starts_with(sign)).count() as u64;
     let unified = format!("--- a/{path}\n+++ b/{path}\n{lines}");
-    CallPreview::Diff(FileDiff {
-        path: path.to_owned(),
-        unified,
-        added: count('+'),
-        removed: count('-'),
-        cut: false,
-    })
+    CallPreview::Diff(FileDiff::new(path.to_owned(), unified, count('+'), count('-')))
 }
 
 fn edit(preview: CallPreview) -> Question {
@@ -94,12 +88,12 @@ fn missing_diff_shows_reason_and_arguments() {
     let unread = "src/main.rs has not been read yet; read it before changing it";
     insta::assert_snapshot!(both(edit(CallPreview::Error(unread.to_owned()))));
     let CallPreview::Diff(whole) = diff("src/main.rs", LINES) else { panic!() };
-    let shown = both(edit(CallPreview::Diff(FileDiff { cut: true, ..whole.clone() })));
+    let shown = both(edit(CallPreview::Diff(whole.clone().with_cut(true))));
     assert!(
         shown.contains("The diff is too long: src/main.rs +3 −2") && shown.contains("argument"),
         "{shown}"
     );
-    let none = FileDiff { unified: String::new(), added: 0, removed: 0, ..whole };
+    let none = FileDiff::new(whole.path, "", 0, 0);
     let shown = both(edit(CallPreview::Diff(none)));
     assert!(shown.contains("The diff is empty: src/main.rs +0 −0") && shown.contains("argument"), "{shown}");
 }

@@ -297,7 +297,7 @@ fn shows_notes_about_session() {
         shown.event(&E::GateOff { extension: extension.clone(), reason: "it did not answer in 5 s".into() });
         let (code, message) =
             ("hello_timeout".to_owned(), "it did not say hello; look at its log".to_owned());
-        shown.event(&E::ExtensionError(ExtensionFault { extension: extension.clone(), code, message }));
+        shown.event(&E::ExtensionError(ExtensionFault::new(extension.clone(), code, message)));
         shown.event(&E::ExtDisplay { extension, text: "two *things*\nto see".into() });
     }));
 }

@@ -18,7 +18,7 @@ fn many() -> Shown {
         let content = vec![ContentBlock::text(format!("question {number}"))];
         messages.push(Message::User { content, time: time() });
         let content = vec![block(&format!("answer {number}"))];
-        messages.push(Message::Assistant(AssistantMessage { content, time: time(), native: None }));
+        messages.push(Message::Assistant(AssistantMessage::new(content, time())));
     }
     let mut shown = Shown::new(80, 24);
     shown.transcript.restore(&messages);

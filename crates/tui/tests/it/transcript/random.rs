@@ -186,12 +186,13 @@ pub(super) fn conversation() -> impl Strategy<Value = Vec<Message>> {
             if calls {
                 content.push(AssistantBlock::ToolCall(call));
             }
-            messages.push(Message::Assistant(AssistantMessage { content, time: time(), native: None }));
+            messages.push(Message::Assistant(AssistantMessage::new(content, time())));
             if calls {
                 let (name, content) = ("bash".to_owned(), vec![ContentBlock::text(output)]);
                 let (is_error, extension) = (number.is_multiple_of(2), None);
-                let message =
-                    ToolMessage { call_id, name, content, is_error, extension, details: None, time: time() };
+                let message = ToolMessage::new(call_id, name, content, time())
+                    .with_is_error(is_error)
+                    .with_extension(extension);
                 messages.push(Message::Tool(message));
             }
         }

@@ -1,6 +1,7 @@
 //! A client that sends the same requests as a browser.
 
-use haft_core::Agent;
+use haft_core::AgentBuilder;
+use haft_core::protocol::content::ToolCall;
 use haft_example_server::app;
 use serde_json::Value;
 
@@ -11,14 +12,22 @@ pub(crate) struct Client {
 }
 
 /// Starts a server on a free port, which ends with the test.
-pub(crate) async fn serve(agent: fn() -> Result<Agent, String>) -> Client {
+pub(crate) async fn serve(agent: fn() -> Result<AgentBuilder, String>) -> Client {
+    serve_with_person(agent, |_| false).await
+}
+
+/// Starts a server on which a person must allow these calls.
+pub(crate) async fn serve_with_person(
+    agent: fn() -> Result<AgentBuilder, String>,
+    needs_person: fn(&ToolCall) -> bool,
+) -> Client {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     // reqwest requires a crypto provider before its first client, although none here uses TLS. An
     // error means that one is installed.
     #[expect(clippy::disallowed_methods, reason = "the test is its own program")]
     let _ = rustls::crypto::ring::default_provider().install_default();
     let address = format!("http://{}", listener.local_addr().unwrap());
-    tokio::spawn(async move { axum::serve(listener, app(agent)).await });
+    tokio::spawn(async move { axum::serve(listener, app(agent, needs_person)).await });
     Client { http: reqwest::Client::builder().no_proxy().tls_certs_only([]).build().unwrap(), address }
 }
 
@@ -109,6 +118,8 @@ fn line(event: &Value) -> Option<String> {
         "user_message" | "assistant_message" | "tool_result" => text(&event["content"]),
         "text_delta" => event["delta"].as_str().map(str::to_owned),
         "tool_call" => Some(format!("{} {}", event["name"].as_str()?, event["args"])),
+        "question" => Some(format!("{} {}", event["name"].as_str()?, event["args"])),
+        "decision" => Some(event["allowed"].to_string()),
         "queue_update" => event["steering"][0].as_str().map(str::to_owned),
         "turn_end" => event["error"].as_str().map(str::to_owned),
         _ => None,

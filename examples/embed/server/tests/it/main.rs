@@ -8,16 +8,16 @@ mod client;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use client::serve;
+use client::{serve, serve_with_person};
 use futures::{StreamExt as _, stream};
-use haft_core::Agent;
 use haft_core::hooks::CancellationToken;
-use haft_core::model::{Model, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelResponse, ModelStream};
+use haft_core::model::{Model, ModelError, ModelEvent, ModelId, ModelRequest, ModelResponse, ModelStream};
 use haft_core::protocol::RawJson;
 use haft_core::protocol::content::{ToolCall, joined_text};
 use haft_core::protocol::ids::ToolCallId;
 use haft_core::protocol::message::Message;
 use haft_core::tool::{Tool, ToolContext, ToolOutput, ToolSpec};
+use haft_core::{Agent, AgentBuilder};
 
 /// Calls `echo` with the prompt and repeats the result. Starts an answer and never ends it if told
 /// to wait.
@@ -25,8 +25,8 @@ struct Parrot;
 
 #[async_trait]
 impl Model for Parrot {
-    fn info(&self) -> ModelInfo {
-        ModelInfo { provider: "zoo".into(), model: "parrot".into() }
+    fn info(&self) -> ModelId {
+        ModelId { provider: "zoo".into(), model: "parrot".into() }
     }
 
     async fn stream(&self, _: CancellationToken, request: ModelRequest) -> Result<ModelStream, ModelError> {
@@ -67,8 +67,8 @@ impl Tool for Echo {
 }
 
 /// Creates the agents of the tests.
-fn agent() -> Result<Agent, String> {
-    Agent::builder(Parrot).tool(Echo).build().map_err(|error| error.to_string())
+fn agent() -> Result<AgentBuilder, String> {
+    Ok(Agent::builder(Parrot).tool(Echo))
 }
 
 #[tokio::test]
@@ -91,6 +91,39 @@ async fn turn_with_a_tool_call_streams_events() {
     // The next prompt continues in the same stream.
     client.say(&chat, "again").await;
     assert_eq!(events.until_done().await.first().unwrap(), "user_message again");
+}
+
+#[tokio::test]
+async fn person_decides_about_a_call() {
+    let client = serve_with_person(agent, |call| call.name == "echo").await;
+    let chat = client.begin().await;
+    let decide = async |allowed: bool| {
+        let decision = format!(r#"{{"id": "t1", "allowed": {allowed}}}"#);
+        client.post(&format!("/chats/{chat}/decide"), Some(&decision)).await
+    };
+    let mut events = client.events(&chat, None).await;
+    for (allowed, result) in [(true, "tool_result hello"), (false, "the person denied the call")] {
+        client.say(&chat, "hello").await;
+        while events.next().await != r#"question echo {"text":"hello"}"# {}
+        assert_eq!(decide(allowed).await, 204);
+        assert_eq!(decide(allowed).await, 410, "one decision counts");
+        let rest = events.until_done().await;
+        assert!(rest.contains(&format!("decision {allowed}")), "{rest:?}");
+        assert!(rest.iter().any(|line| line.contains(result)), "{rest:?}");
+    }
+}
+
+#[tokio::test]
+async fn question_of_an_aborted_run_is_over() {
+    let client = serve_with_person(agent, |_| true).await;
+    let chat = client.begin().await;
+    let mut events = client.events(&chat, None).await;
+    client.say(&chat, "hello").await;
+    while !events.next().await.starts_with("question") {}
+    assert_eq!(client.post(&format!("/chats/{chat}/abort"), None).await, 204);
+    events.until_done().await;
+    let decision = r#"{"id": "t1", "allowed": true}"#;
+    assert_eq!(client.post(&format!("/chats/{chat}/decide"), Some(decision)).await, 410);
 }
 
 #[tokio::test]

@@ -1,5 +1,7 @@
 //! `hook.event`: the form of events up to PicoClaw 0.2.8.
 
+use std::sync::Arc;
+
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -22,7 +24,7 @@ pub struct LegacyEvent {
     pub meta: TurnMeta,
     /// The context of the turn. Since PicoClaw 0.2.7.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub context: Option<Box<TurnContext>>,
+    pub context: Option<Arc<TurnContext>>,
     /// The data of the event: see the table of events; `null` if there is none.
     #[serde(default)]
     pub payload: Option<RawJson>,

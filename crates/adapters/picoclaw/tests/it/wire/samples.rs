@@ -1,5 +1,7 @@
 //! Requests and events as the host builds them.
 
+use std::sync::Arc;
+
 use haft_adapter_picoclaw::wire::*;
 use haft_protocol::RawJson;
 use serde::Serialize;
@@ -18,7 +20,7 @@ pub(crate) fn meta(trace_path: &str) -> TurnMeta {
     }
 }
 
-pub(crate) fn context() -> Option<Box<TurnContext>> {
+pub(crate) fn context() -> Option<Arc<TurnContext>> {
     let inbound = InboundMessage {
         channel: "cli".into(),
         chat_id: "direct".into(),
@@ -34,7 +36,7 @@ pub(crate) fn context() -> Option<Box<TurnContext>> {
         dimensions: vec!["chat".into()],
         values: [("chat".into(), "direct".into())].into(),
     };
-    Some(Box::new(TurnContext { inbound: Some(inbound), route: None, scope: Some(scope) }))
+    Some(Arc::new(TurnContext { inbound: Some(inbound), route: None, scope: Some(scope) }))
 }
 
 pub(crate) fn message(role: &str, content: &str) -> HookMessage {

@@ -41,7 +41,7 @@ fn show_faults(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let [extension, code, message] = texts else { return Ok(()) };
     // The code is for programs, not for the screen.
     let message = format!("{code} {message}");
-    let fault = ExtensionFault { extension: extension_name(extension), code: code.clone(), message };
+    let fault = ExtensionFault::new(extension_name(extension), code.clone(), message);
     stage.event(E::ExtensionError(fault));
     Ok(())
 }

@@ -53,11 +53,15 @@ struct InProcess;
 impl BeforeToolExecute for InProcess {
     async fn before_tool_execute(&self, _: &CancellationToken, _: &ToolCall) -> ToolDecision {
         let args = RawJson::parse(r#"{"command":"of the program"}"#).unwrap();
-        ToolDecision::Rewrite { by: "program".into(), tool: None, args }
+        ToolDecision::Rewrite { tool: None, args }
     }
 
     fn role(&self, _: &str) -> Option<HookRole> {
         Some(HookRole::Ordered)
+    }
+
+    fn name(&self) -> &str {
+        "program"
     }
 }
 

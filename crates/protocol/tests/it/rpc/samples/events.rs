@@ -97,13 +97,7 @@ fn dialogs() -> Vec<RpcEvent> {
 
 /// Calls with their previews.
 fn previews() -> [(&'static str, &'static str, CallPreview); 2] {
-    let diff = FileDiff {
-        path: "a.txt".into(),
-        unified: "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-old\n+new\n".into(),
-        added: 1,
-        removed: 1,
-        cut: false,
-    };
+    let diff = FileDiff::new("a.txt", "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-old\n+new\n", 1, 1);
     let unread = "a.txt has not been read yet; read it before changing it".to_owned();
     [
         (

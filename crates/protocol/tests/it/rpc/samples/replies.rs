@@ -118,7 +118,7 @@ fn hello() -> HelloData {
 }
 
 fn usage() -> TokenUsage {
-    TokenUsage { input: 10, output: 2, cache_read: 4, cache_write: 0, cost_usd: 0.25 }
+    TokenUsage::default().with_input(10).with_output(2).with_cache_read(4).with_cost_usd(0.25)
 }
 
 fn time() -> Rfc3339Time {
@@ -161,16 +161,17 @@ fn messages() -> Vec<Message> {
             content: vec![ContentBlock::text("hi"), ContentBlock::Image(image.clone())],
             time: time(),
         },
-        Message::Assistant(AssistantMessage { content, time: time(), native: None }),
-        Message::Tool(ToolMessage {
-            call_id: call(),
-            name: "read".into(),
-            content: vec![ContentBlock::text("a picture"), ContentBlock::Image(image)],
-            is_error: false,
-            extension: Some(todo()),
-            details: Some(json(r#"{"lines":3}"#)),
-            time: time(),
-        }),
+        Message::Assistant(AssistantMessage::new(content, time())),
+        Message::Tool(
+            ToolMessage::new(
+                call(),
+                "read",
+                vec![ContentBlock::text("a picture"), ContentBlock::Image(image)],
+                time(),
+            )
+            .with_extension(todo())
+            .with_details(json(r#"{"lines":3}"#)),
+        ),
     ]
 }
 
@@ -305,7 +306,7 @@ fn ran() -> CommandResult {
 }
 
 fn fault() -> ExtensionFault {
-    ExtensionFault { extension: todo(), code: "exited".into(), message: "ended with status 1".into() }
+    ExtensionFault::new(todo(), "exited", "ended with status 1")
 }
 
 fn extensions() -> ExtensionsData {

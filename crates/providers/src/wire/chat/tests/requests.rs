@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use haft_core::tool::{ToolConcurrency, ToolOwner, ToolSpec};
+use haft_core::tool::{ToolOwner, ToolSpec};
 use haft_protocol::RawJson;
 use haft_protocol::content::{ContentBlock, ToolCall};
 use haft_protocol::ids::ToolCallId;
@@ -28,34 +28,22 @@ fn call(id: &str, name: &str, args: &str) -> AssistantBlock {
 
 /// Returns an answer of this model, if it has a native form.
 fn answer(content: Vec<AssistantBlock>, native: Option<&str>) -> Message {
-    let native =
-        native.map(|data| NativeMessage { origin: "here".into(), data: RawJson::parse(data).unwrap() });
-    Message::Assistant(AssistantMessage { content, time: time(), native })
+    let native = native.map(|data| NativeMessage::new("here", RawJson::parse(data).unwrap()));
+    Message::Assistant(AssistantMessage::new(content, time()).with_native(native))
 }
 
 fn result(id: &str, content: Vec<ContentBlock>) -> Message {
-    Message::Tool(ToolMessage {
-        call_id: ToolCallId::new(id),
-        name: "look".into(),
-        content,
-        is_error: false,
-        extension: None,
-        details: None,
-        time: time(),
-    })
+    Message::Tool(ToolMessage::new(ToolCallId::new(id), "look", content, time()))
 }
 
 fn tool() -> Arc<ToolSpec> {
-    Arc::new(ToolSpec {
-        name: "look".into(),
-        description: "Looks.".into(),
-        schema: RawJson::parse(r#"{"type":"object","properties":{"at":{"type":"string"}}}"#).unwrap(),
-        guidelines: Vec::new(),
-        label: None,
-        snippet: None,
-        owner: ToolOwner::BuiltIn,
-        concurrency: ToolConcurrency::Parallel,
-    })
+    Arc::new(
+        ToolSpec::new("look", "Looks.")
+            .with_schema(
+                RawJson::parse(r#"{"type":"object","properties":{"at":{"type":"string"}}}"#).unwrap(),
+            )
+            .with_owner(ToolOwner::BuiltIn),
+    )
 }
 
 fn request<'a>(messages: &'a [Message], tools: &'a [Arc<ToolSpec>]) -> WireRequest<'a> {

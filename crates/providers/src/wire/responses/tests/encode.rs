@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use haft_core::tool::{ToolConcurrency, ToolOwner, ToolSpec};
+use haft_core::tool::{ToolOwner, ToolSpec};
 use haft_protocol::RawJson;
 use haft_protocol::content::{ContentBlock, ToolCall};
 use haft_protocol::ids::ToolCallId;
@@ -68,8 +68,8 @@ fn call(id: &str, name: &str, args: &str) -> AssistantBlock {
 
 fn answer(content: Vec<AssistantBlock>, origin: &str, native: &str) -> Message {
     let data = RawJson::parse(native).unwrap();
-    let native = Some(NativeMessage { origin: origin.into(), data });
-    Message::Assistant(AssistantMessage { content, time: time(), native })
+    let native = Some(NativeMessage::new(origin, data));
+    Message::Assistant(AssistantMessage::new(content, time()).with_native(native))
 }
 
 fn foreign(content: Vec<AssistantBlock>) -> Message {
@@ -77,15 +77,7 @@ fn foreign(content: Vec<AssistantBlock>) -> Message {
 }
 
 fn result(id: &str, content: Vec<ContentBlock>) -> Message {
-    Message::Tool(ToolMessage {
-        call_id: ToolCallId::new(id),
-        name: "weather".into(),
-        content,
-        is_error: false,
-        extension: None,
-        details: None,
-        time: time(),
-    })
+    Message::Tool(ToolMessage::new(ToolCallId::new(id), "weather", content, time()))
 }
 
 #[test]
@@ -95,16 +87,7 @@ fn the_head_has_only_what_is_set() {
     let common = r#"{"model":"m","stream":true,"store":false"#;
     let include = r#""include":["reasoning.encrypted_content"]"#;
     check_head(&plain, &format!("{common},{include}"));
-    let tools = [Arc::new(ToolSpec {
-        name: "weather".into(),
-        description: "Tells the weather.".into(),
-        schema: RawJson::empty_object_schema(),
-        guidelines: Vec::new(),
-        label: None,
-        snippet: None,
-        owner: ToolOwner::BuiltIn,
-        concurrency: ToolConcurrency::Parallel,
-    })];
+    let tools = [Arc::new(ToolSpec::new("weather", "Tells the weather.").with_owner(ToolOwner::BuiltIn))];
     let full = WireRequest {
         system: " Be \"terse\".\n",
         tools: &tools,

@@ -1,17 +1,21 @@
 //! The machine on which a model is chosen.
 
 use async_trait::async_trait;
-use haft_config::{AuthFile, SecretString};
 use haft_providers::{EnvironmentProbe, ModelConfig, SystemProbe};
+use secrecy::SecretString;
+
+use crate::auth::AuthFile;
 
 /// The machine, with the keys of `auth.json` as a fallback for environment variables.
-pub(crate) struct MachineWithKeys<'a> {
+#[derive(Debug)]
+pub struct MachineWithKeys<'a> {
     machine: SystemProbe,
     auth: &'a AuthFile,
 }
 
 impl<'a> MachineWithKeys<'a> {
-    pub(crate) fn new(auth: &'a AuthFile) -> Self {
+    /// Creates the machine with the keys of this file.
+    pub fn new(auth: &'a AuthFile) -> Self {
         Self { machine: SystemProbe::default(), auth }
     }
 }

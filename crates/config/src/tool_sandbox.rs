@@ -3,18 +3,19 @@
 mod paths;
 mod worktree;
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use anyhow::Context as _;
-use haft_config::{Home, ToolSandboxLevel, ToolSettings};
 use haft_core::file_queue::FileQueue;
 use haft_launch::Launcher;
 use haft_tools::{HostEnvironment, ToolSandbox, ToolSandboxGap};
 
-pub(crate) use paths::{ToolPathReader, check_path_list};
+pub use paths::{ToolPathReader, check_path_list};
 
-use crate::token::VARIABLES as TOKEN_VARIABLES;
+use crate::home::Home;
+use crate::keys::{ToolSandboxLevel, ToolSettings};
+use crate::origin::SettingOrigin;
 use paths::{ToolPaths, resolve_existing};
 use worktree::{RepositoryLimits, shared_git_dir};
 
@@ -102,44 +103,79 @@ const HOMES: &[&str] = &["/home", "/Users"];
 /// The home directory of root on Linux.
 const ROOT_HOME: &str = "/root";
 
+/// The environment variables with the token of `haft rpc`; the first one that is set is used. The second name is for
+/// programs written for zot. Tools, extensions and hooks never receive them, because a program with the token can drive
+/// haft.
+pub const RPC_TOKEN_VARIABLES: [&str; 2] = ["HAFT_RPC_TOKEN", "ZOTCORE_RPC_TOKEN"];
+
+/// The reason why the tools cannot be prepared.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ToolSetupError {
+    /// A path in `tools.write` or `tools.hide` is a mistake.
+    #[error("{origin}: {key}: {reason}")]
+    Path {
+        /// The location of the setting.
+        origin: SettingOrigin,
+        /// The key.
+        key: &'static str,
+        /// The path and the mistake.
+        reason: String,
+    },
+    /// The working directory is in haft's home directory.
+    #[error(
+        "the working directory {} is in haft's home directory, where tools have no access; use another directory, or \
+         set tools.sandbox to \"full\"",
+        dir.display()
+    )]
+    WorkingDirectory {
+        /// The directory.
+        dir: PathBuf,
+    },
+    /// The directory for temporary files cannot be created.
+    #[error("cannot prepare the sandbox of the tools")]
+    Sandbox(#[source] io::Error),
+}
+
 /// Paths that the sandbox of the tools protects.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct ProtectedDirs<'a> {
+pub struct ProtectedDirs<'a> {
     /// haft's home directory.
-    pub(crate) home: &'a Home,
+    pub home: &'a Home,
     /// Code that runs without an approval, often without a sandbox. It is only readable.
-    pub(crate) unpinned_code: &'a [PathBuf],
+    pub unpinned_code: &'a [PathBuf],
 }
 
 /// The queue of all changes of files in this process: those of every session, and of their extensions.
 static FILE_CHANGES: LazyLock<FileQueue> = LazyLock::new(FileQueue::default);
 
-/// Creates the environment of the tools in `cwd`.
+/// Creates the environment of the tools in `cwd`. Without a launcher, it must not run commands in a sandbox.
 ///
 /// # Errors
-/// An invalid path in the settings, a working directory in haft's home directory, or no private directory for commands.
-pub(crate) fn tool_environment(
+/// [`ToolSetupError`] for an invalid path in the settings, a working directory in haft's home directory, or without a
+/// private directory for commands.
+pub fn tool_environment(
     dirs: ProtectedDirs<'_>,
     cwd: &Path,
     settings: &ToolSettings,
-    launcher: Launcher,
-) -> anyhow::Result<HostEnvironment> {
+    launcher: Option<Launcher>,
+) -> Result<HostEnvironment, ToolSetupError> {
     let home = dirs.home;
     let environment = HostEnvironment::new(cwd)
         .with_queue(FILE_CHANGES.clone())
         .with_scratch(home.results_dir())
         .with_backup_dir(home.state_dir().join("in-place"))
-        .with_launcher(launcher)
         .with_variables(settings.env.value.iter().map(String::as_str))
-        .without_variables(TOKEN_VARIABLES);
+        .without_variables(RPC_TOKEN_VARIABLES);
+    let environment = launcher.into_iter().fold(environment, HostEnvironment::with_launcher);
     match tool_sandbox(dirs, cwd, settings)? {
         None => Ok(environment),
-        Some(sandbox) => environment.with_sandbox(sandbox).context("cannot prepare the sandbox of the tools"),
+        Some(sandbox) => environment.with_sandbox(sandbox).map_err(ToolSetupError::Sandbox),
     }
 }
 
 /// Returns what the model must know about the sandbox; `None` at level `full`.
-pub(crate) fn sandbox_fact(settings: &ToolSettings) -> Option<String> {
+pub fn sandbox_fact(settings: &ToolSettings) -> Option<String> {
     let write = match settings.sandbox.value {
         ToolSandboxLevel::Full => return None,
         ToolSandboxLevel::ReadOnly => "$TMPDIR",
@@ -150,17 +186,17 @@ pub(crate) fn sandbox_fact(settings: &ToolSettings) -> Option<String> {
 }
 
 /// Returns the gap of the sandbox that this machine cannot enforce; `None` if there is none, or no sandbox is wanted.
-pub(crate) fn sandbox_gap(settings: &ToolSettings) -> Option<ToolSandboxGap> {
+pub fn sandbox_gap(settings: &ToolSettings) -> Option<ToolSandboxGap> {
     (settings.sandbox.value != ToolSandboxLevel::Full).then(ToolSandbox::find_gap)?
 }
 
 /// Describes a gap and its effect for a person.
-pub(crate) fn gap_text(level: ToolSandboxLevel, gap: &ToolSandboxGap) -> String {
+pub fn gap_text(level: ToolSandboxLevel, gap: &ToolSandboxGap) -> String {
     format!("sandbox {} is incomplete: {gap}", level.name())
 }
 
 /// Returns the sandbox for people: the level, and the network if it is open.
-pub(crate) fn sandbox_label(settings: &ToolSettings) -> String {
+pub fn sandbox_label(settings: &ToolSettings) -> String {
     let level = settings.sandbox.value;
     let is_open = settings.network.value && level != ToolSandboxLevel::Full;
     format!("{}{}", level.name(), if is_open { ", network" } else { "" })
@@ -171,7 +207,7 @@ fn tool_sandbox(
     dirs: ProtectedDirs<'_>,
     cwd: &Path,
     settings: &ToolSettings,
-) -> anyhow::Result<Option<ToolSandbox>> {
+) -> Result<Option<ToolSandbox>, ToolSetupError> {
     if settings.sandbox.value == ToolSandboxLevel::Full {
         return Ok(None);
     }
@@ -233,19 +269,16 @@ fn hidden_through_links(hide: &[PathBuf]) -> HiddenThroughLinks {
 /// Checks that the working directory is not one of haft's own, because tools in a sandbox never use those.
 ///
 /// # Errors
-/// The working directory is in haft's home directory.
-pub(crate) fn check_working_directory(
+/// [`ToolSetupError::WorkingDirectory`] if it is.
+pub fn check_working_directory(
     home: &Home,
     cwd: &Path,
     settings: &ToolSettings,
-) -> anyhow::Result<()> {
-    anyhow::ensure!(
-        settings.sandbox.value == ToolSandboxLevel::Full || !is_at_or_below(home.root(), cwd),
-        "the working directory {} is in haft's home directory, where tools have no access; start haft in another \
-         directory, or with --sandbox full",
-        cwd.display()
-    );
-    Ok(())
+) -> Result<(), ToolSetupError> {
+    match settings.sandbox.value == ToolSandboxLevel::Full || !is_at_or_below(home.root(), cwd) {
+        true => Ok(()),
+        false => Err(ToolSetupError::WorkingDirectory { dir: cwd.to_owned() }),
+    }
 }
 
 /// True if a path is a directory or below it, after links were resolved.

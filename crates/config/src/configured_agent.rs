@@ -1,0 +1,345 @@
+//! `ConfiguredAgent`: an agent with the user's settings, for programs that embed one.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use haft_core::compact::CompactSettings;
+use haft_core::model::Model;
+use haft_core::prompt::SystemPrompt;
+use haft_core::tool::Tool;
+use haft_core::{Agent, AgentBuilder};
+use haft_launch::Launcher;
+use haft_protocol::names::lists_tool;
+use haft_protocol::project::{Project, ProjectTrust};
+use haft_providers::{
+    ChooseError, FallbackModel, ModelPreference, ModelsError, ModelsFile, OpenError, choose_model,
+    split_provider,
+};
+use haft_tools::builtin_tools;
+
+use crate::auth::{AuthError, AuthFile};
+use crate::file::ConfigError;
+use crate::home::{Home, HomeError};
+use crate::keys::{
+    CompactionSettings, ConfigLayer, LayerError, LayerSource, Settings, ToolSandboxLevel, ToolSettings,
+};
+use crate::layers::{Config, ConfigFiles};
+use crate::machine::MachineWithKeys;
+use crate::tool_sandbox::{ProtectedDirs, ToolSetupError, sandbox_fact, tool_environment};
+
+/// The tools that start commands.
+const COMMAND_TOOLS: [&str; 2] = ["bash", "job"];
+
+/// An agent with the settings of the user: the model, the thinking level, the built-in tools and the limits.
+///
+/// Reads `config.toml`, `models.json` and `auth.json` in the user's directory of haft, and the environment variables that
+/// set keys of `config.toml`. Does not read files of projects, and starts neither extensions nor process hooks.
+///
+/// ```no_run
+/// use haft_config::ConfiguredAgent;
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let configured = ConfiguredAgent::of_user("/srv/app")?;
+/// let agent = configured.agent_builder().await?.instructions("You review changes.").build()?;
+/// println!("{}", agent.prompt("Is src/lib.rs tidy?").await?);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct ConfiguredAgent {
+    home: Home,
+    dir: PathBuf,
+    config: Config,
+    models: ModelsFile,
+    auth: AuthFile,
+    launcher: Option<Launcher>,
+}
+
+/// The reason why the user's settings give no agent.
+#[derive(thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfiguredAgentError {
+    /// The user's directory of haft is not known.
+    #[error(transparent)]
+    Home(#[from] HomeError),
+    /// `config.toml` has a mistake.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// An environment variable has an invalid value.
+    #[error(transparent)]
+    Environment(#[from] LayerError),
+    /// `models.json` has a mistake.
+    #[error(transparent)]
+    Models(#[from] ModelsError),
+    /// `auth.json` cannot be used.
+    #[error(transparent)]
+    Keys(#[from] AuthError),
+    /// The settings of the tools have a mistake.
+    #[error(transparent)]
+    Tools(#[from] ToolSetupError),
+    /// No model can be chosen.
+    #[error(transparent)]
+    Choose(#[from] ChooseError),
+    /// The model cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// A name in `fallback` is not valid.
+    #[error("fallback {name:?} is not of the form provider/model")]
+    Fallback {
+        /// The name.
+        name: String,
+    },
+}
+
+impl std::fmt::Debug for ConfiguredAgentError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        haft_core::error::write_report(self, f)
+    }
+}
+
+impl ConfiguredAgent {
+    /// Reads the settings of the user for an agent in the directory `dir`.
+    ///
+    /// # Errors
+    /// [`ConfiguredAgentError`] when the directory of haft is not known, or a file has a mistake.
+    pub fn of_user(dir: impl AsRef<Path>) -> Result<Self, ConfiguredAgentError> {
+        Self::from_home(Home::locate()?, dir)
+    }
+
+    /// Reads the settings in this directory of haft for an agent in the directory `dir`.
+    ///
+    /// # Errors
+    /// [`ConfiguredAgentError`] when a file has a mistake.
+    pub fn from_home(home: Home, dir: impl AsRef<Path>) -> Result<Self, ConfiguredAgentError> {
+        let dir = std::path::absolute(&dir).unwrap_or_else(|_| dir.as_ref().to_owned());
+        let project = Project { dir: dir.clone(), trust: ProjectTrust::Untrusted };
+        let models = ModelsFile::load(&home.models_file())?;
+        let split = |model: &str, beside: Option<&str>| split_provider(model, beside, &models);
+        let env = ConfigLayer::from_env(|name| std::env::var(name).ok())?;
+        let flags = ConfigLayer::empty(LayerSource::Flags);
+        let config = ConfigFiles::read(&home, &project)?.merge(flags, env, &split)?;
+        let auth = AuthFile::load(&home.auth_file())?;
+        Ok(Self { home, dir, config, models, auth, launcher: None })
+    }
+
+    /// Adds the launcher that runs the commands of tools in the user's sandbox. Without a launcher, the agent has `bash`
+    /// and `job` only if the user set `tools.sandbox` to `full`.
+    #[must_use]
+    pub fn with_launcher(self, launcher: Launcher) -> Self {
+        Self { launcher: Some(launcher), ..self }
+    }
+
+    /// Returns the settings, each with its origin.
+    pub fn user_config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Opens the model, and returns the builder of the agent. Add an approver with
+    /// [`approve`](AgentBuilder::approve): otherwise calls that the sandbox does not permit are denied.
+    ///
+    /// # Errors
+    /// [`ConfiguredAgentError`] when no model is available, or the settings of the tools have a mistake.
+    pub async fn agent_builder(&self) -> Result<AgentBuilder, ConfiguredAgentError> {
+        let settings = &self.config.settings;
+        let facts = environment_facts(&self.dir, &self.config.tools);
+        let builder = Agent::builder(self.open_model().await?)
+            .tools(self.tools()?)
+            .system_prompt(SystemPrompt::default().with_facts(facts))
+            .thinking(settings.thinking.value)
+            .compaction(CompactSettings::from(&self.config.compaction));
+        Ok(match &settings.max_steps {
+            Some(limit) => builder.max_steps(limit.value.get()),
+            None => builder,
+        })
+    }
+
+    /// Opens the model, with those in `fallback` behind it.
+    ///
+    /// # Errors
+    /// [`ConfiguredAgentError`] when one of them cannot be opened.
+    pub async fn open_model(&self) -> Result<Arc<dyn Model>, ConfiguredAgentError> {
+        let settings = &self.config.settings;
+        let first = ModelPreference::from(settings);
+        let model = self.open(first.clone()).await?;
+        let mut others = Vec::new();
+        for name in settings.fallback.iter().flat_map(|set| &set.value) {
+            let preference = fallback_preference(name, &first, &model.info().provider);
+            let preference =
+                preference.ok_or_else(|| ConfiguredAgentError::Fallback { name: name.clone() })?;
+            let other = self.open(preference).await?;
+            if other.info() != model.info() {
+                others.push(other);
+            }
+        }
+        Ok(if others.is_empty() { model } else { Arc::new(FallbackModel::new(model, others)) })
+    }
+
+    async fn open(&self, preference: ModelPreference) -> Result<Arc<dyn Model>, ConfiguredAgentError> {
+        let chosen = choose_model(preference, &self.models, &MachineWithKeys::new(&self.auth)).await?;
+        Ok(chosen.choice.open()?)
+    }
+
+    /// Returns the built-in tools that the user's settings permit. Leaves out the tools in `tools.approve`.
+    ///
+    /// # Errors
+    /// [`ToolSetupError`] when the settings of the tools have a mistake.
+    pub fn tools(&self) -> Result<Vec<Arc<dyn Tool>>, ToolSetupError> {
+        let settings = &self.config.tools;
+        let dirs = ProtectedDirs { home: &self.home, unpinned_code: &[] };
+        let environment = tool_environment(dirs, &self.dir, settings, self.launcher.clone())?;
+        let has_commands = self.launcher.is_some() || settings.sandbox.value == ToolSandboxLevel::Full;
+        let is_permitted = |tool: &Arc<dyn Tool>| {
+            let name = tool.spec().name.clone();
+            (has_commands || !COMMAND_TOOLS.contains(&name.as_str()))
+                && !lists_tool(&settings.approve.value, &name)
+        };
+        Ok(builtin_tools(Arc::new(environment)).into_iter().filter(is_permitted).collect())
+    }
+}
+
+impl From<&CompactionSettings> for CompactSettings {
+    /// Returns the settings for the agent.
+    fn from(settings: &CompactionSettings) -> Self {
+        Self::default()
+            .with_auto(settings.auto.value)
+            .with_reserve(settings.reserve.as_ref().map(|sourced| sourced.value.get()))
+            .with_keep(settings.keep.as_ref().map(|sourced| sourced.value.get()))
+    }
+}
+
+impl From<&Settings> for ModelPreference {
+    /// Returns the preference for the model of the settings.
+    fn from(settings: &Settings) -> Self {
+        let mut preference = Self::default();
+        preference.provider = settings.provider.as_ref().map(|sourced| sourced.value.clone());
+        preference.model = settings.model.as_ref().map(|sourced| sourced.value.clone());
+        preference.base_url = settings.base_url.as_ref().map(|sourced| sourced.value.clone());
+        preference
+    }
+}
+
+/// Returns the preference for a model in `fallback`; `None` if the name is not of the form `provider/model`.
+pub fn fallback_preference(
+    name: &str,
+    first: &ModelPreference,
+    first_provider: &str,
+) -> Option<ModelPreference> {
+    let parts = name.split_once('/').filter(|(provider, model)| !provider.is_empty() && !model.is_empty());
+    let (provider, model) = parts?;
+    Some(preference_for_model(first, first_provider, provider, model))
+}
+
+/// Returns the preference for another model. A configured address and key belong to the provider of the first model,
+/// so they apply only to models of that provider.
+pub fn preference_for_model(
+    first: &ModelPreference,
+    first_provider: &str,
+    provider: &str,
+    model: &str,
+) -> ModelPreference {
+    let mut preference = if provider == first_provider { first.clone() } else { ModelPreference::default() };
+    preference.provider = Some(provider.to_owned());
+    preference.model = Some(model.to_owned());
+    preference
+}
+
+/// Returns the facts for the model about the agent's environment.
+pub fn environment_facts(cwd: &Path, tools: &ToolSettings) -> Vec<String> {
+    let mut facts = vec![
+        format!("Working directory: {}", cwd.display()),
+        format!("Operating system: {}", std::env::consts::OS),
+    ];
+    facts.extend(sandbox_fact(tools));
+    facts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads the settings of a home directory with this `config.toml` and the script `script.json`.
+    fn configured(config: &str) -> (tempfile::TempDir, Result<ConfiguredAgent, ConfiguredAgentError>) {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::at(dir.path().join("home"));
+        std::fs::create_dir_all(dir.path().join("work")).unwrap();
+        std::fs::create_dir_all(home.root()).unwrap();
+        let script = home.root().join("script.json");
+        std::fs::write(&script, r#"{"steps": [{"say": [{"text": "ok"}]}]}"#).unwrap();
+        let model = format!("provider = \"scripted\"\nmodel = {script:?}\n");
+        std::fs::write(home.config_file(), format!("{model}{config}")).unwrap();
+        let configured = ConfiguredAgent::from_home(home, dir.path().join("work"));
+        (dir, configured)
+    }
+
+    #[track_caller]
+    fn check_tools(config: &str, expect: &[&str]) {
+        let (_dir, configured) = configured(config);
+        let tools = configured.unwrap().tools().unwrap();
+        assert_eq!(tools.iter().map(|tool| tool.spec().name.clone()).collect::<Vec<_>>(), expect);
+    }
+
+    #[test]
+    fn tools_depend_on_the_sandbox_and_on_approvals() {
+        check_tools("", &["read", "edit", "write", "grep", "find", "ls"]);
+        check_tools("[tools]\napprove = [\"edit\", \"write\"]", &["read", "grep", "find", "ls"]);
+        check_tools("[tools]\napprove = [\"*\"]", &[]);
+        let all = ["read", "bash", "job", "edit", "write", "grep", "find", "ls"];
+        check_tools("[tools]\nsandbox = \"full\"", &all);
+    }
+
+    #[test]
+    fn launcher_adds_the_tools_that_run_commands() {
+        let (_dir, configured) = configured("");
+        let launcher = Launcher::this_program("__launcher").unwrap();
+        let tools = configured.unwrap().with_launcher(launcher).tools().unwrap();
+        let names: Vec<_> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
+        assert!(COMMAND_TOOLS.iter().all(|name| names.iter().any(|other| other == name)), "{names:?}");
+    }
+
+    #[tokio::test]
+    async fn agent_has_model_and_limits_of_the_user() {
+        let (dir, configured) = configured("max_steps = 3\nthinking = \"low\"\n");
+        let agent = configured.unwrap().agent_builder().await.unwrap().build().unwrap();
+        assert_eq!(agent.model().to_string(), "scripted/script");
+        assert_eq!(agent.thinking().name(), "low");
+        let facts = agent.system_prompt().facts;
+        assert_eq!(facts[0], format!("Working directory: {}", dir.path().join("work").display()));
+        assert_eq!(agent.prompt("Hi").await.unwrap(), "ok");
+    }
+
+    #[tokio::test]
+    async fn mistakes_in_the_settings_are_errors() {
+        let (_dir, unknown) = configured("colour = 1\n");
+        assert!(matches!(unknown, Err(ConfiguredAgentError::Config(_))), "{unknown:?}");
+        let (_dir, named) = configured("fallback = [\"x\"]\n");
+        let error = named.unwrap().agent_builder().await.unwrap_err();
+        assert_eq!(error.to_string(), "fallback \"x\" is not of the form provider/model");
+        let (_dir, hidden) = configured("[tools]\nhide = [\"notes\"]\n");
+        let error = hidden.unwrap().agent_builder().await.unwrap_err();
+        assert!(
+            matches!(error, ConfiguredAgentError::Tools(ToolSetupError::Path { key: "tools.hide", .. })),
+            "{error:?}"
+        );
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn tools_stay_in_the_sandbox() {
+        use haft_core::tool::ToolContext;
+        use haft_protocol::content::{ToolCall, joined_text};
+
+        let (dir, configured) = configured("");
+        let outside = dir.path().join("home/stolen");
+        let args = serde_json::json!({"path": outside, "content": "x"});
+        let call = ToolCall {
+            id: "t1".parse().unwrap(),
+            name: "write".into(),
+            args: haft_protocol::RawJson::from_value(&args).unwrap(),
+        };
+        let tools = configured.unwrap().tools().unwrap();
+        let write = tools.iter().find(|tool| tool.spec().name == "write").unwrap();
+        let context = ToolContext::new(haft_core::CancellationToken::new(), |_| {});
+        let output = write.execute(context, call).await;
+        assert!(output.is_error && !outside.exists(), "{}", joined_text(&output.content));
+    }
+}
