@@ -1,7 +1,5 @@
 //! The book of `docs/`: `mdbook` builds it, `typos` checks its spelling, `vale` its style.
 
-use std::process::Stdio;
-
 use anyhow::{Context, Result, bail};
 
 use crate::repo;
@@ -33,7 +31,7 @@ pub(crate) fn run() -> Result<()> {
     let mut failed = Vec::new();
     for checker in CHECKERS {
         let program = checker.program;
-        if !is_installed(program) {
+        if !repo::has_program(program) {
             match checker.install {
                 Some(install) if is_ci => bail!("{program} is not installed; run `{install}`"),
                 Some(install) => println!("SKIP {program}: not installed; run `{install}`"),
@@ -50,10 +48,4 @@ pub(crate) fn run() -> Result<()> {
         return Ok(());
     }
     bail!("{} reported problems", failed.join(" and "));
-}
-
-fn is_installed(program: &str) -> bool {
-    let mut command = repo::command(program);
-    let output = command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    output.status().is_ok_and(|status| status.success())
 }

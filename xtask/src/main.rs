@@ -1,14 +1,17 @@
-//! The chores of this repository: `cargo xtask codegen|coverage|tidy|language|ci|faults|fuzz|bench|screens`. See `CONTRIBUTING.md`.
+//! The chores of this repository, from `codegen` to a release. See `CONTRIBUTING.md`.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
+mod archive;
 mod bench;
 mod book;
 mod catalog;
 mod ci;
+mod dist;
 mod faults;
 mod fuzz;
 mod libraries;
+mod package;
 mod screens;
 mod tidy;
 
@@ -21,6 +24,8 @@ const USAGE: &str = "usage: cargo xtask <command>
   codegen [--check]   write docs/schema/* and the generated parts of docs/protocol.md
   coverage [--check]  write docs/coverage.md from what the tests of the program used; run them first:
                       cargo nextest run -p haft --test it e2e
+  public-api [--check]
+                      write docs/api/CRATE.txt, the public items of the five libraries
   tidy                check what the compiler cannot: edges, lengths, forgotten tests, language
   language [MEASURE | --write]
                       count the offenses against the rules of language, list those against one of
@@ -42,6 +47,13 @@ const USAGE: &str = "usage: cargo xtask <command>
                       print the time
   book                build docs/ as a book in target/book, and check its spelling and style; needs
                       mdbook and typos, and uses vale if it is installed
+  package             package the published crates, compile each package alone, and upload nothing
+  dist                compare the release workflow and the plan of its archives with dist-workspace.toml;
+                      needs dist
+  targets             compile haft for each installed target of a release
+  archive             make the archive of a release for this Linux machine, and play the demo from it
+                      in an empty root
+  archive --pages     write the man page and the completions to target/pages
   catalog API_JSON    renew the list of known models from models.dev's api.json
   deny                check licenses and advisories; needs cargo-deny
   semver              compare the libraries with the last release; needs cargo-semver-checks
@@ -64,6 +76,7 @@ fn main() -> ExitCode {
     let outcome = match *args {
         ["codegen", ref args @ ..] => codegen(args),
         ["coverage", ref args @ ..] => codegen(&[&["coverage"], args].concat()),
+        ["public-api", ref args @ ..] => codegen(&[&["public-api"], args].concat()),
         ["tidy"] => tidy::run(),
         ["language", ref args @ ..] => tidy::language(args).map(|text| print!("{text}")),
         ["ci", "--full", ref steps @ ..] => ci::run(ci::CheckDepth::Full, steps),
@@ -72,6 +85,11 @@ fn main() -> ExitCode {
         ["catalog", api] => catalog::renew(api.as_ref()),
         ["libraries"] => libraries::check_features(),
         ["libraries", "--build"] => libraries::build_first_program(),
+        ["archive"] => archive::run(),
+        ["archive", "--pages"] => archive::run_pages(),
+        ["dist"] => dist::run(),
+        ["targets"] => dist::check_targets(),
+        ["package"] => package::run(),
         ["deny"] => ci::run_deny(),
         ["semver"] => ci::run_semver(),
         ["faults", ref rows @ ..] => faults::run(rows),

@@ -62,6 +62,19 @@ pub fn has_subcommand(name: &str) -> bool {
     version.is_ok_and(|output| output.status.success())
 }
 
+/// True if a program is installed that answers `--version`.
+pub fn has_program(name: &str) -> bool {
+    let output = command(name).arg("--version").stdin(std::process::Stdio::null()).output();
+    output.is_ok_and(|output| output.status.success())
+}
+
+/// True if the standard library of a target is installed.
+pub fn has_target(target: &str) -> Result<bool> {
+    let output = command("rustc").args(["--print", "sysroot"]).output().context("run rustc")?;
+    let sysroot = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
+    Ok(sysroot.join("lib/rustlib").join(target).join("lib").is_dir())
+}
+
 /// Returns the path of a binary that was built with a profile.
 pub fn built_binary(profile: &str, name: &str) -> Result<PathBuf> {
     Ok(target_dir()?.join(profile).join(format!("{name}{}", std::env::consts::EXE_SUFFIX)))

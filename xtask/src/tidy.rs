@@ -28,7 +28,9 @@ pub(crate) fn run() -> Result<()> {
     findings.extend(open_structs::check(&files));
     findings.extend(language::check(&files));
     findings.extend(links::check(&files));
-    findings.extend(edges::check(&repo::cargo_metadata()?));
+    let metadata = repo::cargo_metadata()?;
+    findings.extend(edges::check(&metadata));
+    findings.extend(crate::package::find_problems(&metadata));
     findings.extend(crate::libraries::check_dependencies()?);
     findings.extend(protocol_docs()?);
     if findings.is_empty() {

@@ -1,5 +1,8 @@
-//! Writes the files that are generated from types, `cargo xtask codegen [--check]`, and the page that is generated from
-//! what the tests used, `cargo xtask coverage [--check]`.
+//! Writes generated files.
+//!
+//! * `cargo xtask codegen [--check]`: the files that are generated from types;
+//! * `cargo xtask coverage [--check]`: the page that is generated from what the tests used;
+//! * `cargo xtask public-api [--check]`: the lists of the libraries' public items.
 //!
 //! This is a separate package so that the other commands of `cargo xtask` build in seconds: it needs the protocol,
 //! the configuration and the terminal interface.
@@ -8,6 +11,7 @@
 
 mod coverage;
 mod outputs;
+mod public_api;
 
 use std::process::ExitCode;
 
@@ -20,8 +24,10 @@ fn main() -> ExitCode {
         ["--check"] => outputs::run(RunMode::Check),
         ["coverage"] => coverage::run(RunMode::Write),
         ["coverage", "--check"] => coverage::run(RunMode::Check),
+        ["public-api"] => public_api::run(RunMode::Write),
+        ["public-api", "--check"] => public_api::run(RunMode::Check),
         _ => {
-            eprintln!("usage: haft-codegen [coverage] [--check]");
+            eprintln!("usage: haft-codegen [coverage | public-api] [--check]");
             return ExitCode::from(2);
         }
     };

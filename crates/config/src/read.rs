@@ -87,13 +87,12 @@ mod tests {
 
     #[test]
     fn reads_only_regular_files() {
-        use rustix::fs::{CWD, FileType, Mode, mknodat};
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         std::fs::write(at("file"), "text").unwrap();
         std::os::unix::fs::symlink(at("file"), at("link")).unwrap();
         std::os::unix::fs::symlink("/dev/zero", at("device")).unwrap();
-        mknodat(CWD, at("pipe"), FileType::Fifo, Mode::RUSR, 0).unwrap();
+        haft_test_support::create_pipe(&at("pipe")).unwrap();
         File::create(at("sparse")).unwrap().set_len(1 << 40).unwrap();
         let read = |name: &str| text(&at(name), 1024).map_err(|error| error.to_string());
         assert_eq!((read("file"), read("link")), (Ok("text".to_owned()), Ok("text".to_owned())));

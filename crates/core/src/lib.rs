@@ -45,6 +45,8 @@
 //! with arguments that every gate saw; a panic in the async code of a tool, hook or model, or in an observer, ends
 //! nothing else. Out of scope: processes, the terminal, extensions.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 pub mod age;
 pub mod chain;
 pub mod compact;

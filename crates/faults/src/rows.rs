@@ -12,6 +12,7 @@ mod models;
 mod permissions;
 mod pressure;
 mod protocol;
+#[cfg(target_os = "linux")]
 mod sandbox;
 mod services;
 mod sessions;
@@ -20,6 +21,7 @@ mod trust;
 use crate::row::FaultRow;
 use content::{registration, results, terminal};
 pub(crate) use files::{RACER, WRITER, run_racer, write_once};
+#[cfg(target_os = "linux")]
 pub(crate) use gates::call_steps;
 use gates::{chains, failures, passing};
 use life::{crashes, host_end, reloads, starts};
@@ -47,6 +49,7 @@ const GROUPS: &[&[FaultRow]] = &[
     passing::ROWS,
     failures::ROWS,
     chains::ROWS,
+    #[cfg(target_os = "linux")]
     sandbox::ROWS,
     sessions::ROWS,
     files::ROWS,

@@ -35,6 +35,7 @@ pub(crate) const KILL_TREE: Signal = Signal::USR1;
 pub(crate) const NEVER_STARTED: Signal = Signal::VTALARM;
 
 pub(crate) fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
+    #[cfg(target_os = "linux")]
     let mut args = args.peekable();
     #[cfg(target_os = "linux")]
     if args.next_if(|flag| flag == inner_launcher::CONFINE).is_some() {
@@ -74,6 +75,10 @@ fn run_order(args: impl Iterator<Item = OsString>) -> io::Result<Option<WaitStat
 /// When the program does not run. All processes of the attempt have ended by then.
 fn start(order: &LaunchOrder, inbox: &mut SignalInbox, host: &HostWatch) -> io::Result<GuardedTree> {
     let started = prepare::start(order)?;
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(unused_mut, reason = "without a sandbox, nothing changes it")
+    )]
     let mut tree = GuardedTree { program: started.pid, group: started.pid, status: None };
     #[cfg(target_os = "linux")]
     if let Some(report) = started.report {

@@ -131,9 +131,10 @@ pub(crate) fn start(
 
 /// Closes all descriptors except the standard streams. Must be called before any descriptor is opened.
 pub(crate) fn close_inherited() {
+    // With musl, the libc crate has no function for this call.
     // SAFETY: no object in this process owns a descriptor beyond the standard streams yet.
     #[cfg(target_os = "linux")]
-    if unsafe { libc::close_range(FIRST.unsigned_abs(), libc::c_uint::MAX, 0) } == 0 {
+    if unsafe { libc::syscall(libc::SYS_close_range, FIRST.unsigned_abs(), libc::c_uint::MAX, 0) } == 0 {
         return;
     }
     // SAFETY: sysconf has no preconditions.
@@ -216,11 +217,12 @@ pub(crate) fn enable_loopback() -> io::Result<()> {
     // SAFETY: an all-zero request is a valid one: no name, no flags.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
-        *to = from.cast_signed();
+        *to = *from as libc::c_char;
     }
     request.ifr_ifru.ifru_flags = libc::IFF_UP as libc::c_short;
     // SAFETY: the request outlives the call, and this operation reads nothing else.
-    let answer = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) };
+    let answer =
+        unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS as libc::Ioctl, &raw const request) };
     if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 

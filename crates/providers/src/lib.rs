@@ -45,6 +45,7 @@
 //! # fn main() {}
 //! ```
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
     not(all(feature = "anthropic", feature = "openai", feature = "gemini", feature = "ollama")),
     allow(

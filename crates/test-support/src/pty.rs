@@ -10,9 +10,7 @@ mod html;
 mod keys;
 mod setup;
 
-#[cfg(target_os = "linux")]
 use std::collections::BTreeMap;
-#[cfg(target_os = "linux")]
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -158,21 +156,23 @@ impl Pty {
         state.bytes.len() - before
     }
 
-    /// Returns how often the program's threads are woken within this time, without threads that end in between.
+    /// Returns how often the program's threads are woken within this time, without threads that end in between. Returns
+    /// `None` on systems that do not count it.
     ///
     /// # Panics
     /// Panics if the program has ended.
-    #[cfg(target_os = "linux")]
     #[track_caller]
-    pub fn wake_ups_within(&self, time: Duration) -> u64 {
+    pub fn wake_ups_within(&self, time: Duration) -> Option<u64> {
+        if !cfg!(target_os = "linux") {
+            return None;
+        }
         let before = self.wake_ups();
         self.printed_within(time);
-        let after = self.wake_ups();
-        after.iter().map(|(task, count)| count.saturating_sub(before.get(task).copied().unwrap_or(0))).sum()
+        let after = self.wake_ups().into_iter();
+        Some(after.map(|(task, count)| count.saturating_sub(before.get(&task).copied().unwrap_or(0))).sum())
     }
 
     /// Returns the number of wake-ups of each of the program's threads.
-    #[cfg(target_os = "linux")]
     #[track_caller]
     fn wake_ups(&self) -> BTreeMap<OsString, u64> {
         let tasks = std::fs::read_dir(format!("/proc/{}/task", self.pid.unwrap_or_default()));

@@ -118,6 +118,11 @@ fn compile_lane(depth: CheckDepth) -> StepLane {
         steps.push(CiStep::xtask("libraries", "libraries"));
         steps.push(CiStep::xtask("deny", "deny"));
         steps.push(CiStep::xtask("semver", "semver"));
+        steps.push(CiStep::xtask("public-api", "public-api --check"));
+        steps.push(CiStep::xtask("package", "package"));
+        steps.push(CiStep::xtask("dist", "dist"));
+        steps.push(CiStep::xtask("targets", "targets"));
+        steps.push(CiStep::xtask("archive", "archive"));
         steps.push(CiStep::xtask("fuzz-clippy", "fuzz --lint"));
         steps.push(CiStep::xtask("fuzz", "fuzz --full"));
     }
@@ -200,8 +205,9 @@ mod tests {
             assert!(usual.contains(&name) && full.contains(&name), "{name}");
         }
         assert!(full.contains(&"undefended") && !usual.contains(&"undefended"));
-        assert!(full.contains(&"libraries") && !usual.contains(&"libraries"));
-        assert!(full.contains(&"fuzz") && !usual.contains(&"fuzz"));
+        for name in ["libraries", "fuzz", "semver", "public-api", "package", "dist", "targets", "archive"] {
+            assert!(full.contains(&name) && !usual.contains(&name), "{name}");
+        }
     }
 
     #[test]

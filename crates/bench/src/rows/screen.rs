@@ -121,8 +121,9 @@ fn long_session(home: &Path, work: &Path) -> Result<()> {
 fn measure_idle(report: &mut Report, what: &str, screen: &Pty) {
     // Work that has already started must finish first.
     screen.printed_within(Duration::from_secs(1));
+    let Some(wakes) = screen.wake_ups_within(IDLE) else { return };
     #[expect(clippy::cast_precision_loss, reason = "a small number")]
-    let wakes = screen.wake_ups_within(IDLE) as f64 / IDLE.as_secs_f64();
+    let wakes = wakes as f64 / IDLE.as_secs_f64();
     report.add_figure(what, Unit::Count, wakes, Some(WAKES));
 }
 

@@ -192,8 +192,7 @@ impl ToolSession {
 async fn rejects_special_files(world: &mut World) -> Result<()> {
     let work = world.dir.join("work");
     let session = ToolSession::new(world);
-    rustix::fs::mkfifoat(rustix::fs::CWD, work.join("pipe"), rustix::fs::Mode::from_raw_mode(0o600))
-        .context("create a pipe")?;
+    haft_test_support::create_pipe(&work.join("pipe")).context("create a pipe")?;
     let _socket = std::os::unix::net::UnixListener::bind(work.join("socket"))?;
     fs::create_dir_all(work.join("dir"))?;
     std::os::unix::fs::symlink("nowhere", work.join("dangling"))?;
@@ -223,7 +222,7 @@ async fn ignore_files_never_end(world: &mut World) -> Result<()> {
         fs::write(inside.join("needle"), "needle\n")?;
         let path = work.join(format!("{number}")).join(name);
         match number {
-            0 => rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::from_raw_mode(0o600))?,
+            0 => haft_test_support::create_pipe(&path)?,
             1 => fs::File::create(&path)?.set_len(1 << 40)?,
             _ => std::os::unix::fs::symlink("/dev/zero", &path)?,
         }

@@ -112,6 +112,7 @@ impl HaftHome {
     }
 
     /// Adds lines to the extension's grant table.
+    #[cfg(target_os = "linux")]
     pub(crate) fn with_grants(self, lines: &str) -> Result<Self> {
         let path = self.dir.join("home/config.toml");
         let before = fs::read_to_string(&path).context("read the configuration")?;

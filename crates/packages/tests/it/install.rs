@@ -137,7 +137,10 @@ fn rejects_harmful_trees_and_leaves_nothing() {
     refused(|dir| symlink("/etc/passwd", dir.join("link")).unwrap(), "leads out of the extension");
     refused(|dir| symlink("../outside", dir.join("link")).unwrap(), "leads out of the extension");
     refused(|dir| drop(std::os::unix::net::UnixListener::bind(dir.join("s")).unwrap()), "not a regular file");
-    refused(|dir| fifo(&dir.join("fifo")), "not a regular file or a directory");
+    refused(
+        |dir| haft_test_support::create_pipe(&dir.join("pipe")).unwrap(),
+        "not a regular file or a directory",
+    );
     refused(|dir| std::fs::write(dir.join("a\u{1b}[2J"), "").unwrap(), "invisible");
     refused(
         |dir| ["x", "X"].iter().for_each(|name| std::fs::write(dir.join(name), "").unwrap()),
@@ -149,13 +152,6 @@ fn rejects_harmful_trees_and_leaves_nothing() {
         "does not contain extension.json",
     );
     refused(|dir| std::fs::remove_file(dir.join("run")).unwrap(), "build the extension");
-}
-
-/// Creates a FIFO without a writer; reading it would wait forever.
-#[cfg(unix)]
-#[expect(clippy::disallowed_methods, reason = "there is no safe call for it in std")]
-fn fifo(path: &Path) {
-    assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
 /// Returns the lines of the proposal as text.

@@ -154,7 +154,6 @@ async fn empty_path_means_working_directory() {
 
 #[tokio::test]
 async fn ignore_files_that_never_end_are_not_read() {
-    use rustix::fs::{CWD, FileType, Mode, mknodat};
     for name in [".gitignore", ".ignore"] {
         for parent in ["", "a/"] {
             for kind in ["device", "pipe", "sparse", "directory"] {
@@ -165,7 +164,7 @@ async fn ignore_files_that_never_end_are_not_read() {
                 let path = ground.path(&format!("{parent}{name}"));
                 match kind {
                     "device" => symlink("/dev/zero", &path).unwrap(),
-                    "pipe" => mknodat(CWD, &path, FileType::Fifo, Mode::RUSR, 0).unwrap(),
+                    "pipe" => haft_test_support::create_pipe(&path).unwrap(),
                     "sparse" => fs::File::create(&path).unwrap().set_len(1 << 40).unwrap(),
                     _ => fs::create_dir(&path).unwrap(),
                 }

@@ -10,6 +10,12 @@ use crate::sandbox::NetworkAccess;
 /// The newest call that the filter knows.
 pub(super) const NEWEST: c_long = libc::SYS_mseal;
 
+/// With musl, the libc crate does not have the number of this call on arm64.
+#[cfg(target_arch = "aarch64")]
+const KEXEC_FILE_LOAD: c_long = 294;
+#[cfg(not(target_arch = "aarch64"))]
+const KEXEC_FILE_LOAD: c_long = libc::SYS_kexec_file_load;
+
 /// Calls that are refused for any arguments: they act on other processes, namespaces, mounts or keys, or belong to
 /// root.
 const ALWAYS: &[c_long] = &[
@@ -60,7 +66,7 @@ const ALWAYS: &[c_long] = &[
     libc::SYS_keyctl,
     // Administration of the machine.
     libc::SYS_kexec_load,
-    libc::SYS_kexec_file_load,
+    KEXEC_FILE_LOAD,
     libc::SYS_init_module,
     libc::SYS_finit_module,
     libc::SYS_delete_module,

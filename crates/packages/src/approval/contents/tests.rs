@@ -67,7 +67,7 @@ fn digest_changes_with_modes_and_links() {
 #[cfg(unix)]
 fn rejects_pipe_without_waiting() {
     let dir = tree();
-    rustix::fs::mkfifoat(rustix::fs::CWD, dir.path().join("pipe"), rustix::fs::Mode::RUSR).unwrap();
+    haft_test_support::create_pipe(&dir.path().join("pipe")).unwrap();
     let error = TreeContents::read(dir.path()).unwrap_err().to_string();
     assert!(error.contains("is not a regular file or a directory"), "{error}");
 }

@@ -29,7 +29,7 @@ pub(in super::super) enum PathBoundary {}
 
 impl PathBoundary {
     pub(in super::super) fn open(_: &Path) -> io::Result<Self> {
-        Err(unsupported())
+        Err(unsupported_error())
     }
 
     pub(in super::super) fn from_rules(
@@ -38,7 +38,7 @@ impl PathBoundary {
         _: &[PathBuf],
         _: &'static str,
     ) -> io::Result<Self> {
-        Err(unsupported())
+        Err(unsupported_error())
     }
 
     pub(in super::super) fn with_protected_names(self) -> Self {
@@ -102,7 +102,7 @@ impl FileStamp {
 
 /// Returns the stamp of a file without reading it, or `None` if it does not exist.
 pub(in super::super) fn read_stamp(path: &Path) -> Result<Option<FileStamp>, EnvironmentError> {
-    Ok(data(path)?.map(|data| FileStamp::from_metadata(&data)))
+    Ok(read_metadata(path)?.map(|data| FileStamp::from_metadata(&data)))
 }
 
 fn read_metadata(path: &Path) -> Result<Option<Metadata>, EnvironmentError> {
@@ -118,7 +118,7 @@ pub(in super::super) fn read(
     limit: u64,
 ) -> Result<Option<(Vec<u8>, FileStamp)>, EnvironmentError> {
     let failed = |error| EnvironmentError::io("read", path, error);
-    let Some(data) = data(path)? else { return Ok(None) };
+    let Some(data) = read_metadata(path)? else { return Ok(None) };
     kind::require_regular_file(path, &data)?;
     let mut bytes = Vec::new();
     File::open(path).and_then(|file| file.take(limit + 1).read_to_end(&mut bytes)).map_err(failed)?;
@@ -137,7 +137,7 @@ pub(in super::super) fn replace(
     read: Option<FileStamp>,
 ) -> Result<FileWriteOutcome, EnvironmentError> {
     let failed = |error| EnvironmentError::io("write", path, error);
-    let old = data(path)?;
+    let old = read_metadata(path)?;
     if let Some(old) = &old {
         kind::require_regular_file(path, old)?;
         // A file that is not writable must not be replaced, either.

@@ -3,7 +3,6 @@
 //! A cloned project or another user can put anything in the place of an ignore file: a link to a device that never
 //! ends, a pipe, a sparse file of 1 TiB. haft therefore reads the files itself, and gives their lines to the library.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -165,7 +164,9 @@ fn parse_rules(text: &str, file: &Path, dir: &Path, count: &mut usize, bytes: &m
 /// Returns the owners of a path and of its link target; empty if the system does not report them.
 #[cfg(unix)]
 fn owner_ids(path: &Path) -> Vec<u32> {
+    use std::fs;
     use std::os::unix::fs::MetadataExt as _;
+
     let both = [fs::symlink_metadata(path), fs::metadata(path)];
     let both: io::Result<Vec<_>> = both.into_iter().map(|read| read.map(|data| data.uid())).collect();
     both.unwrap_or_default()
@@ -178,6 +179,8 @@ fn owner_ids(_: &Path) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::limits::MAX_IGNORE_FILE;
 
