@@ -238,14 +238,14 @@ impl Composer {
             return;
         }
         if let Some(text) = text {
-            self.paste(text, out);
+            self.paste_text(text, out);
         }
         if let Some(when) = self.pastes.take_delayed_submit() {
             out.push_intent(ComponentIntent::Submit(when));
         }
     }
 
-    fn paste(&mut self, text: &str, out: &mut Outbox) {
+    fn paste_text(&mut self, text: &str, out: &mut Outbox) {
         if let PasteOutcome::Images { text, paths } = self.editor.paste(text, Path::is_absolute) {
             self.pastes.request_images(text, paths, out);
         }
@@ -540,7 +540,7 @@ impl Component for Composer {
             search.set_query(&self.history, field.text());
             return InputOutcome::Handled;
         }
-        self.paste(text, scope.out);
+        self.paste_text(text, scope.out);
         InputOutcome::Handled
     }
 }
