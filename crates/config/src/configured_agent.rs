@@ -239,7 +239,7 @@ mod tests {
 
     #[tokio::test]
     async fn mistakes_in_the_settings_are_errors() {
-        let (_dir, unknown) = configured("colour = 1\n");
+        let (_dir, unknown) = configured("hue = 1\n");
         assert!(matches!(unknown, Err(ConfiguredAgentError::Config(_))), "{unknown:?}");
         let (_dir, named) = configured("fallback = [\"x\"]\n");
         let error = named.unwrap().agent_builder().await.unwrap_err();
