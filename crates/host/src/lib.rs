@@ -46,7 +46,7 @@
 //!
 //! * [`Host`], [`HostBuilder`], [`HostConfig`]: the extensions of one agent;
 //! * [`SpecSource`], [`DiscoveredExtensions`]: the extensions to run; `haft_packages` finds them;
-//! * [`CommandInfo`], [`CommandOutcome`], [`ShortcutInfo`]: commands and keys of extensions;
+//! * [`ExtensionCommand`], [`CommandOutcome`]: commands of extensions;
 //! * [`ExtensionStatus`], [`ExtensionState`], [`FaultCode`]: what runs, and what failed;
 //! * [`EventSink`], [`Frontend`]: the output of extensions, and the screen that they draw on;
 //! * [`ExtensionToolSource`], [`AllowedPaths`]: the tools that extensions may call;
