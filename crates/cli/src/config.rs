@@ -4,8 +4,7 @@ use std::fmt::Write as _;
 
 use anyhow::Context as _;
 use haft_config::{
-    Config, ConfigLayer, ConfigRow, ContextFile, Home, LayerSource, SettingOrigin, Template, ToolPathReader,
-    TrustDecision,
+    Config, ConfigLayer, ConfigRow, ContextFile, Home, LayerSource, SettingOrigin, Template, TrustDecision,
 };
 use haft_core::sanitize::sanitize_line;
 use serde_json::{Value, json};
@@ -15,6 +14,7 @@ use crate::console::print;
 use crate::exit::{Exit, OrExit as _};
 use crate::resources::PromptResources;
 use crate::setup;
+use crate::tool_sandbox::ToolPathReader;
 
 pub(crate) fn run(args: ConfigArgs) -> anyhow::Result<Exit> {
     match args.command {

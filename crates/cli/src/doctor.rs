@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use haft_config::{
     AuthFile, Config, ConfigLayer, Home, LayerSource, ProcessHook, Project, ProjectTrust, ToolSandboxLevel,
-    ToolSettings, TrustDecision, TrustFile, TrustRequest, gap_text, sandbox_label,
+    ToolSettings, TrustDecision, TrustFile, TrustRequest,
 };
 use haft_core::sanitize::sanitize_line;
 use haft_launch::sandbox::{SandboxBasis, detect_support};
@@ -30,6 +30,7 @@ use crate::console::{BANNER, list_width, prefixed_rows};
 use crate::exit::{Exit, OrExit as _};
 use crate::hooks::{self as of_run, HookLaunchContext};
 use crate::resources::PromptResources;
+use crate::tool_sandbox::{gap_text, sandbox_label};
 use crate::{console, setup};
 use finding::{Finding, FindingArea, PathFormatter};
 

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use futures::FutureExt as _;
-use haft_config::{Home, sandbox_gap, sandbox_label};
+use haft_config::Home;
 use haft_core::sanitize::sanitize_line;
 use haft_core::session::Session;
 use haft_protocol::content::InputSource;
@@ -36,6 +36,7 @@ use crate::run::{
 use crate::session::{SessionFinder, short_id};
 use crate::setup::RunSetup;
 use crate::timeouts;
+use crate::tool_sandbox::{sandbox_gap, sandbox_label};
 
 use screen::{ScreenOptions, ScreenThread};
 use ui_backend::{OpenSessions, RunningShells, SessionStart, UiBackend, UiContext};

@@ -29,6 +29,7 @@ mod sinks;
 mod skill;
 mod timeouts;
 mod token;
+mod tool_sandbox;
 mod trust;
 mod usage;
 mod zot;

@@ -80,10 +80,9 @@ pub(crate) fn exit_for_end(end: Result<EndReason, ServeError<anyhow::Error>>) ->
     match end {
         Ok(EndReason::Input | EndReason::Requested | EndReason::Gone) => Ok(Exit::Ok),
         Ok(EndReason::Cancelled) => Ok(Exit::Aborted),
-        Ok(EndReason::Refused) => Err(anyhow::anyhow!(
-            "the client did not send the token in {}",
-            haft_config::RPC_TOKEN_VARIABLES.join(" or ")
-        )),
+        Ok(EndReason::Refused) => {
+            Err(anyhow::anyhow!("the client did not send the token in {}", token::VARIABLES.join(" or ")))
+        }
         Ok(EndReason::Stopped) => Exit::RequiredExtension
             .fail("a gate keeps failing, so the session stopped; run `haft doctor` for details"),
         Err(ServeError::First(error)) => Err(error),

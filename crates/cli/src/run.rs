@@ -18,7 +18,6 @@ mod trust_question;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use haft_config::check_working_directory;
 use haft_core::model::{Model, ModelId};
 use haft_core::session::Session;
 
@@ -27,6 +26,7 @@ use crate::console::note;
 use crate::exit::{Exit, OrExit as _};
 use crate::session::SessionFinder;
 use crate::setup::RunSetup;
+use crate::tool_sandbox::check_working_directory;
 use crate::{console, extensions, hooks, logging, prompt};
 
 pub(crate) use build_agent::{RunParts, RunningAgent, ToolChoice, build_agent, launcher};

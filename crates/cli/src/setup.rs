@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use haft_config::{
     AuthFile, Config, ConfigFiles, ConfigLayer, Home, Owner, ProcessHook, Project, ProjectDigest, Settings,
-    Snapshot, ToolPathReader, TrustDecision, UntrustedItem,
+    Snapshot, TrustDecision, UntrustedItem,
 };
 use haft_core::sanitize::sanitize_line;
 use haft_packages::discovery::{Discovery, DiscoveryOptions, ExtraLocation, SkipReason};
@@ -19,6 +19,7 @@ use crate::console::note;
 use crate::exit::{Exit, OrExit as _};
 use crate::hooks;
 use crate::resources::PromptResources;
+use crate::tool_sandbox::ToolPathReader;
 
 /// The merged settings of flags, environment and files.
 #[derive(Debug)]

@@ -3,19 +3,21 @@
 use std::ffi::OsString;
 
 use anyhow::Context as _;
-use haft_config::RPC_TOKEN_VARIABLES;
 use haft_protocol::rpc::AuthToken;
 
 use crate::exit::{Exit, OrExit as _};
+
+/// The environment variables with the token; the first one that is set is used. The second name is for programs written
+/// for zot. Tools, extensions and hooks never receive them, because a program with the token can drive haft.
+pub(crate) const VARIABLES: [&str; 2] = ["HAFT_RPC_TOKEN", "ZOTCORE_RPC_TOKEN"];
 
 /// Returns the token of the environment; `None` if the variables are absent or empty.
 ///
 /// # Errors
 /// A value is not UTF-8 text, so that no client could send it.
 pub(crate) fn token_from_env(var: impl Fn(&str) -> Option<OsString>) -> anyhow::Result<Option<AuthToken>> {
-    let set = RPC_TOKEN_VARIABLES
-        .into_iter()
-        .filter_map(|name| Some((name, var(name).filter(|value| !value.is_empty())?)));
+    let set =
+        VARIABLES.into_iter().filter_map(|name| Some((name, var(name).filter(|value| !value.is_empty())?)));
     let Some((name, value)) = set.into_iter().next() else { return Ok(None) };
     let token = value
         .into_string()

@@ -1,6 +1,5 @@
 //! `ConfiguredAgent`: an agent with the user's settings, for programs that embed one.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use haft_core::compact::CompactSettings;
@@ -15,10 +14,9 @@ use haft_providers::{
 use crate::auth::{AuthError, AuthFile};
 use crate::file::ConfigError;
 use crate::home::{Home, HomeError};
-use crate::keys::{CompactionSettings, ConfigLayer, LayerError, LayerSource, Settings, ToolSettings};
+use crate::keys::{CompactionSettings, ConfigLayer, LayerError, LayerSource, Settings};
 use crate::layers::{Config, ConfigFiles};
 use crate::machine::MachineWithKeys;
-use crate::tool_sandbox::sandbox_fact;
 
 /// An agent with the settings of the user: the model with its fallbacks, the thinking level and the limits.
 ///
@@ -198,16 +196,6 @@ pub fn preference_for_model(
     preference.provider = Some(provider.to_owned());
     preference.model = Some(model.to_owned());
     preference
-}
-
-/// Returns the facts for the model about the agent's environment.
-pub fn environment_facts(cwd: &Path, tools: &ToolSettings) -> Vec<String> {
-    let mut facts = vec![
-        format!("Working directory: {}", cwd.display()),
-        format!("Operating system: {}", std::env::consts::OS),
-    ];
-    facts.extend(sandbox_fact(tools));
-    facts
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@
 //!   a run;
 //! * [`ConfigLayer`] and [`Settings`]: flags over environment over files over defaults; [`ConfigFiles`] and [`Config`]:
 //!   all settings together;
-//! * with the feature `agent`: `ConfiguredAgent`, an agent with these settings, and the environment of its tools.
+//! * with the feature `agent`: `ConfiguredAgent`, an agent with these settings.
 
 mod auth;
 #[cfg(feature = "agent")]
@@ -40,15 +40,13 @@ mod rows;
 mod skill;
 mod template;
 mod timeouts;
-#[cfg(feature = "agent")]
-mod tool_sandbox;
 mod trust;
 mod write;
 
 pub use auth::{AuthError, AuthFile};
 #[cfg(feature = "agent")]
 pub use configured_agent::{
-    ConfiguredAgent, ConfiguredAgentError, environment_facts, fallback_preference, preference_for_model,
+    ConfiguredAgent, ConfiguredAgentError, fallback_preference, preference_for_model,
 };
 pub use context::{ContextFile, ContextFiles, find_system_prompt};
 pub use edit::{AddHooksError, EditError, SetKeyError, add_hooks, set_key};
@@ -74,11 +72,6 @@ pub use read::text as read_text;
 pub use secrecy::{ExposeSecret, SecretString};
 pub use skill::{FileCheck, Skill, SkillSet};
 pub use template::{Template, TemplateExpansion, TemplateSet};
-#[cfg(feature = "agent")]
-pub use tool_sandbox::{
-    ProtectedDirs, RPC_TOKEN_VARIABLES, ToolPathReader, ToolSetupError, check_path_list,
-    check_working_directory, gap_text, sandbox_fact, sandbox_gap, sandbox_label, tool_environment,
-};
 pub use trust::{
     ChangeSet, ParseDigestError, ProjectDigest, ProjectDigestError, Snapshot, SnapshotError, TrustDecision,
     TrustError, TrustFile, TrustRecord, TrustRequest,

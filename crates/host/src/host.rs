@@ -15,6 +15,7 @@ mod start;
 mod start_agent;
 mod status;
 
+use std::cell::LazyCell;
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -260,7 +261,8 @@ impl Host {
             .copied()
             .filter(|question| hook_kind(*question) == Some(kind))
             .collect();
-        let context = Arc::new(self.hook_context());
+        // Most kinds of hooks need no context.
+        let context = LazyCell::new(|| Arc::new(self.hook_context()));
         for entry in &set.entries {
             let takes_part =
                 entry.with_view(|now| questions.iter().any(|&question| now.takes_part(question)));
@@ -393,7 +395,12 @@ fn hook_kind(question: InterceptKind) -> Option<HookKind> {
 }
 
 /// Adds a hook in which an extension takes part.
-fn add_hook(hooks: &mut HookSet, kind: HookKind, entry: Arc<ManagedExtension>, context: &Arc<HookContext>) {
+fn add_hook(
+    hooks: &mut HookSet,
+    kind: HookKind,
+    entry: Arc<ManagedExtension>,
+    context: &LazyCell<Arc<HookContext>, impl FnOnce() -> Arc<HookContext>>,
+) {
     match kind {
         HookKind::OnInput => hooks.on_input.push(entry),
         HookKind::OnUserBash => hooks.on_user_bash.push(entry),

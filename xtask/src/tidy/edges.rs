@@ -21,18 +21,7 @@ const RULES: &[DependencyRule] = &[
     rule("haft-launch", &[]),
     rule("haft-adapter-picoclaw", &["haft-protocol", "haft-sdk"]),
     // `[hooks]` of the configuration is PicoClaw's. The others belong to the feature `agent`.
-    rule(
-        "haft-config",
-        &[
-            "haft-adapter-picoclaw",
-            "haft-core",
-            "haft-launch",
-            "haft-packages",
-            "haft-protocol",
-            "haft-providers",
-            "haft-tools",
-        ],
-    ),
+    rule("haft-config", &["haft-adapter-picoclaw", "haft-core", "haft-protocol", "haft-providers"]),
     rule("haft-tools", &["haft-core", "haft-launch", "haft-protocol"]),
     rule("haft-providers", &["haft-core", "haft-protocol"]),
     rule("haft-packages", &["haft-launch", "haft-protocol"]),

@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, TcpStream};
 
-use haft_config::{ConfigLayer, ToolPathReader};
+use haft_config::ConfigLayer;
 use haft_core::prompt::SKILL_TOOL;
 use haft_protocol::names::unknown_tools;
 use haft_providers::{PRESETS, find_preset, key_location};
@@ -11,6 +11,7 @@ use haft_tui::keys::Keymap;
 use super::InstallationState;
 use super::files::editor_command;
 use super::finding::{Finding, FindingArea};
+use crate::tool_sandbox::ToolPathReader;
 use crate::{sandbox, timeouts};
 
 fn check_keybindings(seen: &InstallationState) -> Option<Finding> {

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use haft_config::{Home, ProtectedDirs, ToolSettings, TrustDecision, tool_environment};
+use haft_config::{Home, ToolSettings, TrustDecision};
 use haft_protocol::rpc::CommandFailure;
 use haft_tools::HostEnvironment;
 use haft_tui::app::{BackendReply as Reply, BackendRequest as Request, LoginProvider};
@@ -27,6 +27,7 @@ use tokio::task::JoinError;
 
 use crate::args::RunArgs;
 use crate::run::{ProviderSecrets, launcher};
+use crate::tool_sandbox::{ProtectedDirs, tool_environment};
 use crate::trust;
 
 pub(super) use sessions::OpenSessions;
@@ -62,7 +63,7 @@ impl UiContext {
     fn tool_environment(&self) -> anyhow::Result<HostEnvironment> {
         // The person's own commands may change their extensions.
         let dirs = ProtectedDirs { home: &self.home, unpinned_code: &[] };
-        let environment = tool_environment(dirs, &self.cwd, &self.tools, Some(launcher()?))?;
+        let environment = tool_environment(dirs, &self.cwd, &self.tools, launcher()?)?;
         Ok(self.secrets.keep_from_commands(environment))
     }
 

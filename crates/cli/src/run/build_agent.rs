@@ -10,10 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use haft_config::{
-    Config, GrantSettings, Home, OnTimeout, Owner, Project, ProtectedDirs, RPC_TOKEN_VARIABLES, ToolSettings,
-    environment_facts, tool_environment,
-};
+use haft_config::{Config, GrantSettings, Home, OnTimeout, Owner, Project, ToolSettings};
 use haft_core::compact::CompactSettings;
 use haft_core::model::{Model, ModelId, ThinkingLevel};
 use haft_core::prompt::SKILL_TOOL;
@@ -43,6 +40,8 @@ use crate::fetch::fetch_tool;
 use crate::hooks::HookLaunchContext;
 use crate::resources::PromptResources;
 use crate::setup::RunSetup;
+use crate::token::VARIABLES as TOKEN_VARIABLES;
+use crate::tool_sandbox::{ProtectedDirs, sandbox_fact, tool_environment};
 
 use super::guarded_tools::{check_guarded_tools, check_required_gates, warn_unknown_approvals};
 use super::model::{self, ModelResolver};
@@ -190,7 +189,7 @@ pub(super) fn host_config(model: ModelId, home: &Home, cwd: &Path) -> HostConfig
     host.data = Some(home.data_dir());
     host.home = Some(home.root().to_owned());
     host.secrets = vec![home.auth_file()];
-    host.env.withheld = RPC_TOKEN_VARIABLES.map(str::to_owned).into();
+    host.env.withheld = TOKEN_VARIABLES.map(str::to_owned).into();
     host
 }
 
@@ -220,6 +219,16 @@ fn hello_timeouts(config: &Config) -> BTreeMap<ExtensionName, Duration> {
 fn hook_launch_context(home: &Home, cwd: &Path, search: &DiscoveryOptions) -> HookLaunchContext {
     let is_trusted = search.project.as_ref().is_some_and(Project::is_trusted);
     HookLaunchContext { home: home.clone(), cwd: cwd.to_owned(), is_trusted }
+}
+
+/// Returns the facts for the model about the agent's environment.
+fn environment_facts(cwd: &Path, tools: &ToolSettings) -> Vec<String> {
+    let mut facts = vec![
+        format!("Working directory: {}", cwd.display()),
+        format!("Operating system: {}", std::env::consts::OS),
+    ];
+    facts.extend(sandbox_fact(tools));
+    facts
 }
 
 /// Returns the settings for extensions of this owner, by extension name.
@@ -268,10 +277,9 @@ fn tool_pins(approved: ApprovalStore) -> Arc<dyn ToolPins> {
 pub(crate) async fn build_agent(parts: RunParts, ends: SessionOutputs) -> anyhow::Result<RunningAgent> {
     let launcher = launcher()?;
     let protected = ProtectedDirs { home: &parts.home, unpinned_code: &parts.unpinned_code };
-    let environment =
-        tool_environment(protected, &parts.host.cwd, &parts.tool_settings, Some(launcher.clone()))
-            .or_exit(Exit::Configuration)?
-            .with_notices(|text| note(&sanitize_line(&format!("haft: {text}"))));
+    let environment = tool_environment(protected, &parts.host.cwd, &parts.tool_settings, launcher.clone())
+        .or_exit(Exit::Configuration)?
+        .with_notices(|text| note(&sanitize_line(&format!("haft: {text}"))));
     let environment = parts.secrets.keep_from_commands(environment);
     make_results_private(&parts.home.results_dir());
     let services = ServiceTools::new(environment.clone()).keep_out_of(parts.home.root());

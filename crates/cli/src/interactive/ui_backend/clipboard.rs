@@ -8,13 +8,13 @@ use std::process::Stdio;
 use anyhow::{Context as _, bail};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use haft_config::RPC_TOKEN_VARIABLES;
 use tokio::io::AsyncReadExt as _;
 use tokio::process::Command;
 use tokio::time::timeout;
 
 use super::UiContext;
 use crate::timeouts::CLIPBOARD;
+use crate::token::VARIABLES as TOKEN_VARIABLES;
 
 /// The most bytes of a text or of an encoded image.
 const MAX_CONTENT: u64 = 32 * 1024 * 1024;
@@ -124,7 +124,7 @@ pub(super) async fn read_clipboard(context: &UiContext) -> anyhow::Result<String
 async fn print_clipboard(command: &[&str]) -> Option<Vec<u8>> {
     let (program, args) = command.split_first()?;
     let mut command = Command::new(program);
-    RPC_TOKEN_VARIABLES.iter().for_each(|name| _ = command.env_remove(name));
+    TOKEN_VARIABLES.iter().for_each(|name| _ = command.env_remove(name));
     let mut child = command
         .args(args)
         .stdin(Stdio::null())

@@ -7,8 +7,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use haft_config::{
     AuthFile, Config, ConfigKey, ConfigLayer, ConfigRow, ExposeSecret as _, Home, LayerSource,
-    MachineWithKeys, SecretString, SettingOrigin, ToolPathReader, all_keys, check_path_list, read_text,
-    value_text,
+    MachineWithKeys, SecretString, SettingOrigin, all_keys, read_text, value_text,
 };
 use haft_packages::LaunchPlan;
 use haft_packages::discovery::Discovery;
@@ -19,6 +18,7 @@ use haft_tui::app::{LoginProvider, SavedKey, SettingRow};
 
 use super::UiContext;
 use crate::caller::require_person;
+use crate::tool_sandbox::{ToolPathReader, check_path_list};
 use crate::{login, setup};
 
 /// Returns all settings. If a file has a mistake, the settings of the other files are returned.
@@ -31,8 +31,7 @@ pub(super) fn setting_rows(context: &UiContext) -> Vec<SettingRow> {
 pub(super) fn set(context: &UiContext, name: &str, value: &str) -> anyhow::Result<SettingRow> {
     require_person("a change of config.toml")?;
     if matches!(name, "tools.hide" | "tools.write") {
-        let reader = ToolPathReader::new(&context.home, &context.cwd);
-        check_path_list(&reader, &context.tools, name, value).map_err(anyhow::Error::msg)?;
+        check_path_list(&ToolPathReader::new(&context.home, &context.cwd), &context.tools, name, value)?;
     }
     haft_config::set_key(&context.home.config_file(), name, value)?;
     let rows = effective_config(context)?.rows();

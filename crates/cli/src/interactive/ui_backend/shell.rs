@@ -6,7 +6,6 @@ use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::Context as _;
-use haft_config::RPC_TOKEN_VARIABLES;
 use haft_core::hooks::{ReviewedUserBash, UserBash};
 use haft_core::sanitize::{sanitize, sanitize_line};
 use haft_protocol::rpc::{CommandFailure, ErrorCode};
@@ -17,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::UiBackend;
 use crate::timeouts::{DEMO, SHELL};
+use crate::token::VARIABLES as TOKEN_VARIABLES;
 
 /// Plays `haft demo` and returns its output.
 #[expect(clippy::disallowed_methods, reason = "haft itself, which is waited for")]
@@ -181,7 +181,7 @@ pub(super) fn run_in_foreground(words: &[String]) -> io::Result<Option<i32>> {
     let (program, args) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     let mut command = Command::new(program);
     command.args(args);
-    RPC_TOKEN_VARIABLES.iter().for_each(|name| _ = command.env_remove(name));
+    TOKEN_VARIABLES.iter().for_each(|name| _ = command.env_remove(name));
     Ok(command.status()?.code())
 }
 

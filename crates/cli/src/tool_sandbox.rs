@@ -3,19 +3,18 @@
 mod paths;
 mod worktree;
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use anyhow::Context as _;
+use haft_config::{Home, ToolSandboxLevel, ToolSettings};
 use haft_core::file_queue::FileQueue;
 use haft_launch::Launcher;
 use haft_tools::{HostEnvironment, ToolSandbox, ToolSandboxGap};
 
-pub use paths::{ToolPathReader, check_path_list};
+pub(crate) use paths::{ToolPathReader, check_path_list};
 
-use crate::home::Home;
-use crate::keys::{ToolSandboxLevel, ToolSettings};
-use crate::origin::SettingOrigin;
+use crate::token::VARIABLES as TOKEN_VARIABLES;
 use paths::{ToolPaths, resolve_existing};
 use worktree::{RepositoryLimits, shared_git_dir};
 
@@ -103,79 +102,44 @@ const HOMES: &[&str] = &["/home", "/Users"];
 /// The home directory of root on Linux.
 const ROOT_HOME: &str = "/root";
 
-/// The environment variables with the token of `haft rpc`; the first one that is set is used. The second name is for
-/// programs written for zot. Tools, extensions and hooks never receive them, because a program with the token can drive
-/// haft.
-pub const RPC_TOKEN_VARIABLES: [&str; 2] = ["HAFT_RPC_TOKEN", "ZOTCORE_RPC_TOKEN"];
-
-/// The reason why the tools cannot be prepared.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ToolSetupError {
-    /// A path in `tools.write` or `tools.hide` is a mistake.
-    #[error("{origin}: {key}: {reason}")]
-    Path {
-        /// The location of the setting.
-        origin: SettingOrigin,
-        /// The key.
-        key: &'static str,
-        /// The path and the mistake.
-        reason: String,
-    },
-    /// The working directory is in haft's home directory.
-    #[error(
-        "the working directory {} is in haft's home directory, where tools have no access; use another directory, or \
-         set tools.sandbox to \"full\"",
-        dir.display()
-    )]
-    WorkingDirectory {
-        /// The directory.
-        dir: PathBuf,
-    },
-    /// The directory for temporary files cannot be created.
-    #[error("cannot prepare the sandbox of the tools")]
-    Sandbox(#[source] io::Error),
-}
-
 /// Paths that the sandbox of the tools protects.
 #[derive(Debug, Clone, Copy)]
-pub struct ProtectedDirs<'a> {
+pub(crate) struct ProtectedDirs<'a> {
     /// haft's home directory.
-    pub home: &'a Home,
+    pub(crate) home: &'a Home,
     /// Code that runs without an approval, often without a sandbox. It is only readable.
-    pub unpinned_code: &'a [PathBuf],
+    pub(crate) unpinned_code: &'a [PathBuf],
 }
 
 /// The queue of all changes of files in this process: those of every session, and of their extensions.
 static FILE_CHANGES: LazyLock<FileQueue> = LazyLock::new(FileQueue::default);
 
-/// Creates the environment of the tools in `cwd`. Without a launcher, it must not run commands in a sandbox.
+/// Creates the environment of the tools in `cwd`.
 ///
 /// # Errors
-/// [`ToolSetupError`] for an invalid path in the settings, a working directory in haft's home directory, or without a
-/// private directory for commands.
-pub fn tool_environment(
+/// An invalid path in the settings, a working directory in haft's home directory, or no private directory for commands.
+pub(crate) fn tool_environment(
     dirs: ProtectedDirs<'_>,
     cwd: &Path,
     settings: &ToolSettings,
-    launcher: Option<Launcher>,
-) -> Result<HostEnvironment, ToolSetupError> {
+    launcher: Launcher,
+) -> anyhow::Result<HostEnvironment> {
     let home = dirs.home;
     let environment = HostEnvironment::new(cwd)
         .with_queue(FILE_CHANGES.clone())
         .with_scratch(home.results_dir())
         .with_backup_dir(home.state_dir().join("in-place"))
+        .with_launcher(launcher)
         .with_variables(settings.env.value.iter().map(String::as_str))
-        .without_variables(RPC_TOKEN_VARIABLES);
-    let environment = launcher.into_iter().fold(environment, HostEnvironment::with_launcher);
+        .without_variables(TOKEN_VARIABLES);
     match tool_sandbox(dirs, cwd, settings)? {
         None => Ok(environment),
-        Some(sandbox) => environment.with_sandbox(sandbox).map_err(ToolSetupError::Sandbox),
+        Some(sandbox) => environment.with_sandbox(sandbox).context("cannot prepare the sandbox of the tools"),
     }
 }
 
 /// Returns what the model must know about the sandbox; `None` at level `full`.
-pub fn sandbox_fact(settings: &ToolSettings) -> Option<String> {
+pub(crate) fn sandbox_fact(settings: &ToolSettings) -> Option<String> {
     let write = match settings.sandbox.value {
         ToolSandboxLevel::Full => return None,
         ToolSandboxLevel::ReadOnly => "$TMPDIR",
@@ -186,17 +150,17 @@ pub fn sandbox_fact(settings: &ToolSettings) -> Option<String> {
 }
 
 /// Returns the gap of the sandbox that this machine cannot enforce; `None` if there is none, or no sandbox is wanted.
-pub fn sandbox_gap(settings: &ToolSettings) -> Option<ToolSandboxGap> {
+pub(crate) fn sandbox_gap(settings: &ToolSettings) -> Option<ToolSandboxGap> {
     (settings.sandbox.value != ToolSandboxLevel::Full).then(ToolSandbox::find_gap)?
 }
 
 /// Describes a gap and its effect for a person.
-pub fn gap_text(level: ToolSandboxLevel, gap: &ToolSandboxGap) -> String {
+pub(crate) fn gap_text(level: ToolSandboxLevel, gap: &ToolSandboxGap) -> String {
     format!("sandbox {} is incomplete: {gap}", level.name())
 }
 
 /// Returns the sandbox for people: the level, and the network if it is open.
-pub fn sandbox_label(settings: &ToolSettings) -> String {
+pub(crate) fn sandbox_label(settings: &ToolSettings) -> String {
     let level = settings.sandbox.value;
     let is_open = settings.network.value && level != ToolSandboxLevel::Full;
     format!("{}{}", level.name(), if is_open { ", network" } else { "" })
@@ -207,7 +171,7 @@ fn tool_sandbox(
     dirs: ProtectedDirs<'_>,
     cwd: &Path,
     settings: &ToolSettings,
-) -> Result<Option<ToolSandbox>, ToolSetupError> {
+) -> anyhow::Result<Option<ToolSandbox>> {
     if settings.sandbox.value == ToolSandboxLevel::Full {
         return Ok(None);
     }
@@ -269,16 +233,19 @@ fn hidden_through_links(hide: &[PathBuf]) -> HiddenThroughLinks {
 /// Checks that the working directory is not one of haft's own, because tools in a sandbox never use those.
 ///
 /// # Errors
-/// [`ToolSetupError::WorkingDirectory`] if it is.
-pub fn check_working_directory(
+/// The working directory is in haft's home directory.
+pub(crate) fn check_working_directory(
     home: &Home,
     cwd: &Path,
     settings: &ToolSettings,
-) -> Result<(), ToolSetupError> {
-    match settings.sandbox.value == ToolSandboxLevel::Full || !is_at_or_below(home.root(), cwd) {
-        true => Ok(()),
-        false => Err(ToolSetupError::WorkingDirectory { dir: cwd.to_owned() }),
-    }
+) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        settings.sandbox.value == ToolSandboxLevel::Full || !is_at_or_below(home.root(), cwd),
+        "the working directory {} is in haft's home directory, where tools have no access; start haft in another \
+         directory, or with --sandbox full",
+        cwd.display()
+    );
+    Ok(())
 }
 
 /// True if a path is a directory or below it, after links were resolved.

@@ -2,14 +2,13 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use anyhow::Context as _;
+use haft_config::{Home, SourcedValue, ToolSandboxLevel, ToolSettings};
 use haft_launch::Sandbox;
 use haft_launch::sandbox::{ConfinementLevel, SandboxError};
 use haft_packages::GrantedPath;
 
-use super::{ToolSetupError, secret_places};
-use crate::home::Home;
-use crate::keys::{ToolSandboxLevel, ToolSettings, list_items};
-use crate::origin::SourcedValue;
+use super::secret_places;
 
 const WRITE: &str = "tools.write";
 const HIDE: &str = "tools.hide";
@@ -25,24 +24,22 @@ pub(super) struct ToolPaths {
 }
 
 /// Reads and checks the paths in the settings.
-#[derive(Debug)]
-pub struct ToolPathReader<'a> {
+pub(crate) struct ToolPathReader<'a> {
     home: &'a Home,
     cwd: &'a Path,
     user_home: Option<PathBuf>,
 }
 
 impl<'a> ToolPathReader<'a> {
-    /// Creates a reader for the tools of an agent in the directory `cwd`.
-    pub fn new(home: &'a Home, cwd: &'a Path) -> Self {
+    pub(crate) fn new(home: &'a Home, cwd: &'a Path) -> Self {
         Self { home, cwd, user_home: std::env::home_dir() }
     }
 
     /// Returns the paths in the settings.
     ///
     /// # Errors
-    /// [`ToolSetupError::Path`] for the first mistake.
-    pub(super) fn read(&self, settings: &ToolSettings) -> Result<ToolPaths, ToolSetupError> {
+    /// The first mistake, with the origin of the setting.
+    pub(super) fn read(&self, settings: &ToolSettings) -> anyhow::Result<ToolPaths> {
         let hide = self.read_key(HIDE, &settings.hide, &|_| Ok(()))?;
         if settings.write.value.is_empty() {
             return Ok(ToolPaths { write: Vec::new(), hide });
@@ -56,14 +53,14 @@ impl<'a> ToolPathReader<'a> {
     /// Checks the paths in the settings.
     ///
     /// # Errors
-    /// [`ToolSetupError::Path`] for the first mistake.
-    pub fn check(&self, settings: &ToolSettings) -> Result<(), ToolSetupError> {
+    /// The first mistake, with the origin of the setting.
+    pub(crate) fn check(&self, settings: &ToolSettings) -> anyhow::Result<()> {
         self.read(settings).map(drop)
     }
 
     /// Returns a warning for each path that does not exist, so that it has no effect. A path in the working directory is
     /// not reported, because a setting holds for all projects.
-    pub fn missing_path_notes(&self, settings: &ToolSettings) -> Vec<String> {
+    pub(crate) fn missing_path_notes(&self, settings: &ToolSettings) -> Vec<String> {
         let level = settings.sandbox.value;
         let notes = |key: &str, set: &SourcedValue<Vec<String>>, effect: &str| {
             let missing = set.value.iter().filter(|text| {
@@ -85,17 +82,17 @@ impl<'a> ToolPathReader<'a> {
 
     fn read_key(
         &self,
-        key: &'static str,
+        key: &str,
         set: &SourcedValue<Vec<String>>,
         check: &dyn Fn(&Path) -> Result<(), String>,
-    ) -> Result<Vec<PathBuf>, ToolSetupError> {
+    ) -> anyhow::Result<Vec<PathBuf>> {
         let read = |text: &String| {
             let path = self.parse(key, text)?;
             check(&path).map_err(|why| format!("{text:?} {why}"))?;
             Ok(path)
         };
         let paths: Result<Vec<_>, String> = set.value.iter().map(read).collect();
-        paths.map_err(|reason| ToolSetupError::Path { origin: set.origin.clone(), key, reason })
+        paths.map_err(anyhow::Error::msg).with_context(|| format!("{}: {key}", set.origin))
     }
 
     /// Returns the absolute path that a text means.
@@ -147,20 +144,17 @@ impl<'a> ToolPathReader<'a> {
 /// Checks a list of paths as a person types it in `/settings`.
 ///
 /// # Errors
-/// The first mistake, in words.
-pub fn check_path_list(
+/// The first mistake.
+pub(crate) fn check_path_list(
     reader: &ToolPathReader<'_>,
     settings: &ToolSettings,
     key: &str,
     text: &str,
-) -> Result<(), String> {
+) -> anyhow::Result<()> {
     let mut settings = settings.clone();
     let list = if key == HIDE { &mut settings.hide } else { &mut settings.write };
-    list.value = list_items(text).map(str::to_owned).collect();
-    reader.check(&settings).map_err(|error| match error {
-        ToolSetupError::Path { reason, .. } => reason,
-        other @ (ToolSetupError::WorkingDirectory { .. } | ToolSetupError::Sandbox(_)) => other.to_string(),
-    })
+    list.value = haft_config::list_items(text).map(str::to_owned).collect();
+    reader.check(&settings).map_err(|error| anyhow::Error::msg(error.root_cause().to_string()))
 }
 
 /// Resolves the links of a path as far as it exists.
@@ -174,8 +168,9 @@ pub(super) fn resolve_existing(path: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use haft_config::SettingOrigin;
+
     use super::*;
-    use crate::origin::SettingOrigin;
 
     /// A user's home directory with haft's home directory, and a workspace.
     struct World {
@@ -205,7 +200,7 @@ mod tests {
         fn mistake(&self, write: &[&str], hide: &[&str]) -> String {
             let cwd = self.dir.path().join("w");
             let result = self.reader(&cwd).check(&settings(write, hide));
-            let text = result.map_or_else(|error| error.to_string(), |()| String::new());
+            let text = result.map_or_else(|error| format!("{error:#}"), |()| String::new());
             text.replace(&self.dir.path().display().to_string(), "DIR")
         }
     }
@@ -285,7 +280,7 @@ mod tests {
         let world = World::new();
         let (reader, settings) = (world.reader(Path::new("/w")), ToolSettings::default());
         check_path_list(&reader, &settings, HIDE, "~/a, /b").unwrap();
-        let error = check_path_list(&reader, &settings, WRITE, "~/cache, ~/.ssh").unwrap_err();
+        let error = check_path_list(&reader, &settings, WRITE, "~/cache, ~/.ssh").unwrap_err().to_string();
         assert!(error.starts_with("\"~/.ssh\" is in "), "{error}");
     }
 }
